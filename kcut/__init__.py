@@ -1,0 +1,3 @@
+"""kcut: does this component earn its keep?"""
+
+__version__ = "0.1.0"

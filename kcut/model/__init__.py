@@ -1,0 +1,1 @@
+"""Frozen data, errors with their exit codes, and the artifact's schema. Imports nothing of kcut."""

@@ -1,0 +1,1 @@
+"""Reports: an artifact in, text out. `progress` is the one effect."""

@@ -1,0 +1,1 @@
+"""Pure statistics, computed exactly, in plain Python."""

@@ -1,0 +1,1 @@
+"""The only doors to processes, git, the disk and the clock."""
