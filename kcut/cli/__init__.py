@@ -101,9 +101,7 @@ def _bug(error: BaseException) -> int:
     import traceback
 
     text = "".join(traceback.format_exception(error))
-    with tempfile.NamedTemporaryFile(
-        "w", prefix="kcut-bug-", suffix=".log", delete=False, encoding="utf-8"
-    ) as log:
+    with tempfile.NamedTemporaryFile("w", prefix="kcut-bug-", suffix=".log", delete=False, encoding="utf-8") as log:
         log.write(f"kcut {__version__}  python {sys.version.split()[0]}  {sys.platform}\n{text}")
     complain(f"a bug in kcut: {type(error).__name__}: {error}", f"please report it with this log: {log.name}")
     return EXIT_BUG
