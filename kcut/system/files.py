@@ -1,10 +1,17 @@
-"""The door to the disk: atomic writes, removal that nothing in a trial can stop."""
+"""The door to the disk: atomic writes, copies, removal that nothing in a trial can stop."""
 
+import errno
 import os
 import shutil
 import stat
 import tempfile
+import time
+from collections.abc import Callable
 from pathlib import Path
+
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+#: How deep removal descends before it moves what lies deeper to the top: bounds open files and the stack.
+_DEEP = 64
 
 
 def write_atomic(path: Path, data: bytes, *, mode: int = 0o644) -> None:
@@ -22,32 +29,179 @@ def write_atomic(path: Path, data: bytes, *, mode: int = 0o644) -> None:
         raise
 
 
+def read_regular(path: Path, *, limit: int) -> bytes:
+    """The bytes of a regular file of at most `limit` bytes; links are followed.
+
+    OSError with a clause for people if it cannot be read, is larger, or is anything else: a FIFO or a device is
+    not waited for.
+    """
+    if not stat.S_ISREG(path.stat().st_mode):
+        raise OSError(errno.EINVAL, "it is not a regular file")
+    with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise OSError(errno.EINVAL, "it is not a regular file")
+        data = file.read(limit + 1)
+    if len(data) > limit:
+        raise OSError(errno.EFBIG, f"it is larger than {limit // 1024} KiB")
+    return data
+
+
+def copy_tree(source: Path, target: Path) -> None:
+    """Copy a file, a link or a folder with all that is in it: bytes, modes and times, links as links.
+
+    What is at `target` already stays: folders are joined, files are not overwritten. Sockets, FIFOs and devices
+    are left out. Folders above `target` must exist. Raises OSError if something cannot be read or written.
+    """
+    info = source.lstat()
+    if stat.S_ISDIR(info.st_mode):
+        if not target.is_dir() or target.is_symlink():
+            target.mkdir(mode=0o700)
+        with os.scandir(source) as entries:
+            names = sorted(entry.name for entry in entries)
+        for name in names:
+            copy_tree(source / name, target / name)
+        shutil.copystat(source, target)
+    elif os.path.lexists(target):
+        return
+    elif stat.S_ISLNK(info.st_mode):
+        target.symlink_to(source.readlink())
+    elif stat.S_ISREG(info.st_mode):
+        _copy_bytes(source, target)
+        shutil.copystat(source, target)
+
+
+def _copy_bytes(source: Path, target: Path) -> None:
+    """Copy a file's content; within a file system that can, the blocks are shared and nothing is written."""
+    with source.open("rb") as reader, target.open("xb") as writer:
+        if hasattr(os, "copy_file_range"):
+            try:
+                while os.copy_file_range(reader.fileno(), writer.fileno(), 1 << 30):
+                    pass
+            except OSError as error:
+                # EXDEV, EINVAL and the like: this pair of file systems cannot; nothing has been written then
+                if error.errno in {errno.ENOSPC, errno.EIO, errno.EDQUOT} or writer.tell():
+                    raise
+            else:
+                if os.fstat(writer.fileno()).st_size == os.fstat(reader.fileno()).st_size:
+                    return
+        reader.seek(0)
+        writer.seek(0)
+        shutil.copyfileobj(reader, writer, 1 << 20)
+
+
 def remove_tree(path: Path) -> list[str]:
     """Remove a folder, read-only and mode-000 ones included; links are removed, never followed.
 
-    Returns the paths that are still there, with the reason; empty if all went.
+    Any depth and any length of path. Returns the paths that are still there, with the reason; empty if all went.
     """
-    if not os.path.lexists(path):
-        return []
-    if not path.is_dir() or path.is_symlink():
-        path.unlink()
-        return []
-    shutil.rmtree(path, ignore_errors=True)
-    if not os.path.lexists(path):
-        return []
-    _open_up(path)
     left: list[str] = []
-    shutil.rmtree(path, onerror=lambda _call, where, info: left.append(f"{where}: {info[1]}"))
-    return left if os.path.lexists(path) else []
+    for pause in (0.0, 0.05, 0.2):
+        # a process that was ended a moment ago may still have written something
+        time.sleep(pause)
+        left = _Removal(path).run()
+        if not left:
+            break
+    return left
 
 
-def _open_up(path: Path) -> None:
-    """Give the owner every right on the folders below `path`, so that they can be emptied."""
+class _Removal:
+    """One attempt to remove `path`, by descriptors, so that a link in the way leads nowhere."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._left: list[str] = []
+        self._top = -1
+        self._moved = 0
+        self._hoisted = False
+
+    def run(self) -> list[str]:
+        try:
+            if not stat.S_ISDIR(self._path.lstat().st_mode):
+                self._path.unlink()
+                return []
+            self._top = _open_folder(os.fspath(self._path), None)
+        except (FileNotFoundError, NotADirectoryError):
+            return []
+        except OSError as error:
+            return [f"{self._path}: {error.strerror}"]
+        try:
+            self._empty(self._top, os.fspath(self._path), 0)
+            while self._hoisted and not self._left:
+                self._hoisted = False
+                self._empty(self._top, os.fspath(self._path), 0)
+        finally:
+            os.close(self._top)
+        if not self._left:
+            try:
+                self._path.rmdir()
+            except FileNotFoundError:
+                pass
+            except OSError as error:
+                self._left.append(f"{self._path}: {error.strerror}")
+        return self._left
+
+    def _empty(self, folder: int, where: str, depth: int) -> None:
+        with os.scandir(folder) as entries:
+            listed = [(entry.name, _is_folder(entry)) for entry in entries]
+        for name, is_folder in listed:
+            try:
+                if is_folder:
+                    self._drop_folder(folder, name, where, depth)
+                else:
+                    _granted(folder, os.unlink, name)
+            except FileNotFoundError:
+                continue
+            except OSError as error:
+                self._left.append(f"{where}/{name}: {error.strerror}")
+
+    def _drop_folder(self, folder: int, name: str, where: str, depth: int) -> None:
+        if depth >= _DEEP:
+            self._hoist(folder, name)
+            return
+        inner = _open_folder(name, folder)
+        before = len(self._left)
+        try:
+            self._empty(inner, f"{where}/{name}", depth + 1)
+        finally:
+            os.close(inner)
+        if len(self._left) == before:
+            _granted(folder, os.rmdir, name)
+
+    def _hoist(self, folder: int, name: str) -> None:
+        """Move a folder from the deep to the top, where a later round empties it."""
+        inner = _open_folder(name, folder)
+        try:
+            os.fchmod(inner, stat.S_IRWXU)
+        finally:
+            os.close(inner)
+        self._moved += 1
+        target = f".{self._moved}-{os.getpid()}"
+        os.fchmod(folder, stat.S_IRWXU)
+        os.fchmod(self._top, stat.S_IRWXU)
+        os.rename(name, target, src_dir_fd=folder, dst_dir_fd=self._top)  # by descriptor
+        self._hoisted = True
+
+
+def _is_folder(entry: "os.DirEntry[str]") -> bool:
     try:
-        path.chmod(stat.S_IRWXU)
-        entries = list(os.scandir(path))
+        return entry.is_dir(follow_symlinks=False)
     except OSError:
-        return
-    for entry in entries:
-        if entry.is_dir(follow_symlinks=False):
-            _open_up(Path(entry.path))
+        return False
+
+
+def _open_folder(name: str, parent: int | None) -> int:
+    """A descriptor of a folder; the owner is given every right on it if it cannot be opened otherwise."""
+    try:
+        return os.open(name, _FOLDER, dir_fd=parent)
+    except PermissionError:
+        os.chmod(name, stat.S_IRWXU, dir_fd=parent)  # by descriptor
+        return os.open(name, _FOLDER, dir_fd=parent)
+
+
+def _granted(folder: int, act: Callable[..., None], name: str) -> None:
+    """Do something to an entry of a folder; if the folder forbids it, give its owner every right, and again."""
+    try:
+        act(name, dir_fd=folder)
+    except PermissionError:
+        os.fchmod(folder, stat.S_IRWXU)
+        act(name, dir_fd=folder)
