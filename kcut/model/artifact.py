@@ -151,7 +151,7 @@ class TrialRow(Record):
 
 
 class Artifact(Record):
-    """The whole document."""
+    """The verdict on one component, with the evidence it stands on. `pass` is the verdict of `rule`."""
 
     schema_version: int | None = None
     component: str

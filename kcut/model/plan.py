@@ -15,10 +15,13 @@ class SpecText(Record):
 class CheckoutPlan(Record):
     """How every trial's worktree is made. `base` is a commit id, `subdir` where in the tree trials run.
 
+    `base_rev` is what `--base` said, None for HEAD.
+
     `snapshot` is the id of the tree that holds the uncommitted changes with `dirty: include`, else None.
     """
 
     base: str
+    base_rev: str | None = None
     dirty: bool = False
     dirty_mode: Literal["ignore", "include"] = "ignore"
     snapshot: str | None = None

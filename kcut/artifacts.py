@@ -1,0 +1,323 @@
+"""The verdict files, `.claude/eval/benchmarks/<slug>.json`: reserved before a run, written whole, read with care."""
+
+import errno
+import fcntl
+import json
+import os
+import stat
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from kcut.model.errors import NotReady, UsageFault
+from kcut.model.evidence import Evidence, weigh
+from kcut.model.names import slug
+from kcut.system.clock import SystemClock
+from kcut.system.files import read_regular, write_atomic
+
+if TYPE_CHECKING:
+    from pydantic import ValidationError
+
+    from kcut.model.artifact import Artifact
+
+FOLDER = Path(".claude") / "eval" / "benchmarks"
+#: A run of tens of thousands of trials stays below; nothing larger is read into memory.
+LIMIT = 32 * 1024 * 1024
+_DEEPEST = 100
+_LOCK_WAIT_S = 2.0
+_PROBE = 64 * 1024
+
+
+class Malformed(ValueError):
+    """A file that is no artifact; the message is one clause."""
+
+
+def artifact_path(root: Path, name: str) -> Path:
+    """Where the artifact of the component `name` lies, or would lie, in the checkout at `root`."""
+    return root / FOLDER / f"{slug(name)}.json"
+
+
+def reserve(root: Path, component: str, out: str | None) -> Path:
+    """The path for a run's artifact, its folder made and known to be writable: asked before the first trial.
+
+    UsageFault for a name that cannot stand in a file or a file name; NotReady if the folder cannot be made or
+    written to, a link leads out of it, or the file there is not this component's.
+    """
+    from kcut.store.place import state_dir
+
+    path = artifact_path(root, _checked_name(component, out))
+    astray = _astray(root)
+    if astray is not None:
+        part, why = astray
+        raise NotReady(f"{part} {why}, and artifacts lie below it", remedy=f"move {part} away, then run again")
+    state_dir(root)
+    try:
+        path.parent.mkdir(exist_ok=True)
+        with _locked(path.parent):
+            _remove_leftovers(path)
+            with tempfile.NamedTemporaryFile(dir=path.parent, prefix=".probe.", suffix=".tmp") as probe:
+                probe.write(bytes(_PROBE))
+                probe.flush()
+    except OSError as error:
+        raise NotReady(
+            f"cannot write in {path.parent}: {error.strerror or error}",
+            remedy="the verdict is saved there; make the folder writable, then run again",
+        ) from error
+    _must_be_ours(path, component)
+    _must_be_replaceable(path)
+    return path
+
+
+def write(path: Path, artifact: "Artifact") -> None:
+    """Put the artifact in the file at once, whole: a reader sees the old one or the new one.
+
+    Raises NotReady if it cannot be written, or if the file has become another component's since it was reserved.
+    """
+    text = json.dumps(artifact.document(), ensure_ascii=False, allow_nan=False, indent=2)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with _locked(path.parent):
+            _must_be_ours(path, artifact.component)
+            write_atomic(path, text.encode() + b"\n")
+    except OSError as error:
+        raise NotReady(
+            f"the artifact {path} cannot be written: {error.strerror or error}",
+            remedy="the trials are recorded; once it can be written: kcut benchmark --resume last",
+        ) from error
+
+
+def load(path: Path) -> "Artifact":
+    """The artifact in a file; one that holds only the keys of the first published format is one.
+
+    Raises UsageFault with one sentence if it cannot be read or is no artifact.
+    """
+    from pydantic import ValidationError
+
+    from kcut.model.artifact import Artifact
+
+    try:
+        return Artifact.model_validate(read_document(path))
+    except OSError as error:
+        raise UsageFault(f"the artifact {str(path)!r} cannot be read: {error.strerror or error}") from error
+    except ValidationError as error:
+        raise UsageFault(f"{str(path)!r} is not an artifact of kcut: {_first_fault(error)}") from error
+    except Malformed as error:
+        raise UsageFault(f"{str(path)!r} is not an artifact of kcut: {error}") from error
+
+
+def evidence(root: Path, name: str) -> Evidence:
+    """What the checkout at `root` holds about the component `name`. Never raises for what it finds there."""
+    astray = _astray(root)
+    if astray is not None:
+        part, why = astray
+        return Evidence(name, "unreadable", f"{part} {why}", blocker=str(part))
+    path = artifact_path(root, name)
+    where = str(path.relative_to(root))
+    try:
+        path.lstat()
+        _must_stay_inside(path)
+        document = read_document(path)
+        state, why = weigh(name, document)
+        if state != "unreadable":
+            _must_be_well_formed(document)
+    except FileNotFoundError:
+        return Evidence(name, "missing", "no benchmark yet")
+    except OSError as error:
+        return Evidence(name, "unreadable", f"{where}: {error.strerror or error}", blocker=where)
+    except Malformed as error:
+        return Evidence(name, "unreadable", f"{where}: {error}", blocker=where)
+    if state == "unreadable":
+        return Evidence(name, state, f"{where}: {why}", blocker=where)
+    return Evidence(name, state, why, document)
+
+
+def read_document(path: Path) -> dict[str, Any]:
+    """The JSON object in a file. OSError if it cannot be read, Malformed if it is not one JSON object."""
+    data = read_regular(path, limit=LIMIT)
+    try:
+        document = json.loads(data.decode("utf-8-sig"), parse_constant=_no_number, object_pairs_hook=_unique)
+    except Malformed:
+        raise
+    except UnicodeDecodeError as error:
+        raise Malformed("it is not UTF-8 text") from error
+    except RecursionError as error:
+        raise Malformed("it is nested too deeply") from error
+    except ValueError as error:
+        raise Malformed(f"it is not JSON ({error})") from error
+    if not isinstance(document, dict):
+        raise Malformed("it holds no JSON object")
+    if _deeper_than(document, _DEEPEST):
+        raise Malformed("it is nested too deeply")
+    return document
+
+
+def _checked_name(component: str, out: str | None) -> str:
+    """The name that the file is called by; UsageFault if it or the component's cannot be used."""
+    for option, value in (("--component", component), ("--out", out)):
+        if value is None:
+            continue
+        if not value.strip():
+            raise UsageFault(f"{option} is empty", remedy=f"give a name: {option} NAME")
+        try:
+            value.encode()
+        except UnicodeEncodeError as error:
+            raise UsageFault(f"{option} {value!r} is not UTF-8 text, which an artifact has to be") from error
+    if out is not None and "/" in out:
+        raise UsageFault(
+            f"--out {out!r} holds a path separator; it is a name, not a path",
+            remedy=f"artifacts lie in {FOLDER}; give a name such as --out {slug(out)}",
+        )
+    return component if out is None else out
+
+
+def _astray(root: Path) -> tuple[Path, str] | None:
+    """The first part of the artifacts' folder that is no folder of this checkout, and what it is instead."""
+    base = root.resolve()
+    for part in (FOLDER.parent.parent, FOLDER.parent, FOLDER):
+        path = root / part
+        if not os.path.lexists(path):
+            return None
+        if not os.path.isdir(path):  # noqa: PTH112  # pathlib's raises where a folder above may not be searched
+            return part, "is a link that leads nowhere" if path.is_symlink() else "is not a folder"
+        real = path.resolve()
+        if not real.is_relative_to(base) or ".git" in real.relative_to(base).parts:
+            return part, "is a link that leads out of the checkout"
+    return None
+
+
+def _must_stay_inside(path: Path) -> None:
+    """Raise Malformed if the file is a link whose end lies outside its folder."""
+    if path.is_symlink() and Path(os.path.realpath(path)).parent != path.parent.resolve():
+        raise Malformed("it is a link that leads out of the folder")
+
+
+def _must_be_ours(path: Path, component: str) -> None:
+    """Raise NotReady unless the file is absent or an artifact of this very component."""
+    if not os.path.lexists(path):
+        return
+    try:
+        _must_stay_inside(path)
+        if not path.exists():  # a link to an artifact that is gone
+            return
+        owner = _owner(read_document(path))
+    except (OSError, Malformed) as error:
+        why = (error.strerror or error) if isinstance(error, OSError) else error
+        raise NotReady(
+            f"the artifact {str(path)!r} is there already and cannot be told to be this component's: {why}",
+            remedy="move it away, or choose another file with --out NAME",
+        ) from error
+    if owner != component:
+        raise NotReady(
+            f"the artifact of {component!r} would overwrite that of {owner!r}: both are {path.name} in {FOLDER}",
+            remedy="give this one a file of its own with --out NAME, or rename one of the two",
+        )
+
+
+def _owner(document: dict[str, Any]) -> str:
+    """The component that an artifact's document names."""
+    owner = document.get("component")
+    if not isinstance(owner, str):
+        raise Malformed("it names no component")
+    return owner
+
+
+def _must_be_replaceable(path: Path) -> None:
+    """Raise NotReady if the file can be read but will not let itself be replaced, whoever asks."""
+    if not path.is_file():
+        return
+    try:
+        os.close(os.open(path, os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC))
+    except PermissionError as error:
+        immutable = error.errno == errno.EPERM  # a mere lack of rights on the file (EACCES) does not stop a rename
+    except OSError:
+        immutable = False
+    else:
+        immutable = False
+    folder = path.parent.stat()
+    others = os.geteuid() not in {0, folder.st_uid, path.lstat().st_uid}
+    if immutable or (folder.st_mode & stat.S_ISVTX and others):
+        raise NotReady(
+            f"the artifact {str(path)!r} cannot be replaced: it is protected or another user's",
+            remedy="make it writable or move it away, then run again",
+        )
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """Hold the folder against other kcut processes; where it cannot be locked, or not soon, go on without."""
+    clock = SystemClock()
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        patience = clock.monotonic() + _LOCK_WAIT_S
+        while True:
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                if clock.monotonic() < patience:
+                    clock.sleep(0.02)
+                    continue
+            except OSError:
+                pass
+            break
+        yield
+    finally:
+        os.close(handle)
+
+
+def _remove_leftovers(path: Path) -> None:
+    """Remove the unfinished files of processes that died while they wrote; their lock ended with them."""
+    for pattern in (f".{path.name[:40]}.????????.tmp", ".probe.????????.tmp"):
+        for left in path.parent.glob(pattern):
+            with suppress(OSError):
+                left.unlink()
+
+
+def _must_be_well_formed(document: dict[str, Any]) -> None:
+    """Raise Malformed if a value is not what the format says; keys that are absent are not held against it."""
+    from pydantic import ValidationError
+
+    from kcut.model.artifact import Artifact
+
+    try:
+        Artifact.model_validate(document)
+    except ValidationError as error:
+        if any(fault["type"] != "missing" for fault in error.errors(include_url=False)):
+            raise Malformed(_first_fault(error)) from error
+
+
+def _first_fault(error: "ValidationError") -> str:
+    """The first thing wrong with a document that is not merely absent, else the first: `with.k: ...`."""
+    faults = error.errors(include_url=False, include_input=False)
+    fault = next((each for each in faults if each["type"] != "missing"), faults[0])
+    where = ".".join(str(part) for part in fault["loc"])
+    return f"{where}: {fault['msg'][:1].lower()}{fault['msg'][1:]}"
+
+
+def _no_number(text: str) -> NoReturn:
+    raise Malformed(f"it is not JSON ({text} is no number)")
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    document = dict(pairs)
+    if len(document) != len(pairs):
+        seen: set[str] = set()
+        twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
+        raise Malformed(f"the key {twice!r} stands in it twice")
+    return document
+
+
+def _deeper_than(document: Any, depth: int) -> bool:
+    """True if lists and objects are nested more than `depth` levels."""
+    level = [document]
+    for _ in range(depth):
+        level = [
+            child
+            for node in level
+            for child in (node.values() if isinstance(node, dict) else node)
+            if isinstance(child, (dict, list))
+        ]
+        if not level:
+            return False
+    return True

@@ -1,0 +1,83 @@
+"""Where the record lies: `.claude/eval` at the root of the checkout, which ignores itself."""
+
+import errno
+import os
+from pathlib import Path
+
+from kcut.model.errors import NotReady
+from kcut.system.files import write_atomic
+
+STATE = Path(".claude") / "eval"
+DATABASE = "kcut.db"
+#: Everything here but the artifacts: the database with its journals, the folders of runs, this file itself.
+IGNORE = """\
+# kcut keeps its record of runs here; only the artifacts in benchmarks/ are meant to be committed
+/*
+!/benchmarks/
+/benchmarks/.*.tmp
+"""
+
+
+def state_path(root: Path) -> Path:
+    """Where the state of the checkout at `root` lies or would lie; nothing is made.
+
+    Raises NotReady if `.claude` or `.claude/eval` is no folder, or a link that leads out of the checkout.
+    """
+    base = root.resolve()
+    for part in (STATE.parent, STATE):
+        path = root / part
+        if not os.path.lexists(path):
+            continue
+        if not path.is_dir():
+            what = "is a link that leads nowhere" if path.is_symlink() else "is not a folder"
+            raise NotReady(
+                f"{part} {what}, and kcut keeps its record in {STATE}", remedy=f"move {path} away, then run again"
+            )
+        inside = path.resolve()
+        if not inside.is_relative_to(base) or ".git" in inside.relative_to(base).parts:
+            raise NotReady(
+                f"{part} is a link that leads out of the checkout, and kcut writes nothing there",
+                remedy=f"make {path} a folder of the checkout, then run again",
+            )
+    return root / STATE
+
+
+def state_dir(root: Path) -> Path:
+    """The state folder of the checkout at `root`, made with its own `.gitignore` on first use.
+
+    A `.gitignore` that is there already is left as it is. Raises NotReady if the folder cannot be made or
+    written to, or leads out of the checkout.
+    """
+    folder = state_path(root)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if not os.access(folder, os.W_OK | os.X_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        ignore = folder / ".gitignore"
+        if not os.path.lexists(ignore):
+            write_atomic(ignore, IGNORE.encode())
+    except OSError as error:
+        raise _unwritable(folder, error) from error
+    return folder
+
+
+def run_dir(root: Path, run_id: str) -> Path:
+    """The folder of a run, made if missing, for its owner's eyes only. Raises NotReady as state_dir does."""
+    folder = state_dir(root) / "runs" / run_id
+    if not folder.resolve().is_relative_to(root.resolve()):
+        raise NotReady(
+            f"{folder} leads out of the checkout", remedy=f"remove the link {folder.parent}, then run again"
+        )
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise _unwritable(folder, error) from error
+    return folder
+
+
+def _unwritable(folder: Path, error: OSError) -> NotReady:
+    mend = "free some space" if error.errno in {errno.ENOSPC, errno.EDQUOT} else "make the folder writable"
+    return NotReady(
+        f"cannot write in {folder}: {error.strerror or error}",
+        remedy=f"kcut keeps its record there; {mend}, then run again",
+    )
