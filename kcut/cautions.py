@@ -1,0 +1,244 @@
+"""What a reader of the verdict should know: warnings, each with the measured evidence and one next action. Pure."""
+
+import shlex
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+
+from kcut.decision import (
+    Point,
+    planned_base,
+    rate_of,
+    saturation,
+    trials_of,
+    void_balance,
+)
+from kcut.model.artifact import CohortSummary, Decision, Warn
+from kcut.model.outcome import Cohort, Void
+from kcut.model.plan import Plan
+from kcut.model.trial import TrialRecord
+from kcut.stats.intervals import newcombe
+from kcut.stats.planning import MOST
+from kcut.summary import final_trials, of_cohort
+
+#: What to do about trials that stayed void, by the reason.
+VOID_ADVICE = {
+    Void.WORKTREE: "mend what git says about the worktree (kcut show last), then run again",
+    Void.SETUP: "make --setup succeed in a fresh worktree, then run again",
+    Void.STARTUP: "run the task once by hand to see why the agent does not start",
+    Void.AUTH: "log the agent's command line in, then run again",
+    Void.PERMISSIONS: "let the agent run without permission prompts, then run again",
+    Void.RATE_LIMIT: "run again with fewer --jobs or a longer --retry-wait",
+    Void.OVERLOADED: "run again when the provider is less busy",
+    Void.QUOTA: "run again when the provider's quota has been renewed",
+    Void.SERVER_ERROR: "run again when the provider's servers are well",
+    Void.CONNECTION: "check the network, then run again",
+    Void.PROMPT_TOO_LONG: "shorten the prompt or the component, then run again",
+    Void.MANIPULATION: "check how the task switches the component, then run again",
+    Void.INTERRUPTED: "find out what outside kcut ended the agent, then run again",
+    Void.HARNESS: "see what went wrong: kcut show last",
+}
+#: Voids by which a component can keep an agent from starting.
+BLOCKING = frozenset({Void.STARTUP, Void.PROMPT_TOO_LONG})
+#: A KEEP whose gain is known less precisely than this is worth more trials.
+WIDE = 0.5
+
+
+def void_advice(voids: dict[str, int]) -> str:
+    """What to do about the commonest reason."""
+    commonest = max(sorted(voids), key=lambda reason: voids[reason])
+    return VOID_ADVICE.get(Void(commonest), VOID_ADVICE[Void.HARNESS])
+
+
+def blocks_start(attempts: Sequence[TrialRecord]) -> dict[str, int]:
+    """The void attempts WITH that say the agent could not start, by reason; empty if WITHOUT has such ones too."""
+    blocked = {
+        cohort: Counter(attempt.reason.value for attempt in of_cohort(attempts, cohort) if attempt.reason in BLOCKING)
+        for cohort in Cohort
+    }
+    return {} if blocked[Cohort.WITHOUT] else dict(sorted(blocked[Cohort.WITH].items()))
+
+
+def of_run(attempts: Sequence[TrialRecord]) -> Iterator[Warn]:
+    """Warnings that hold whatever the verdict is, an invalid one too."""
+    blocked = blocks_start(attempts)
+    if blocked:
+        yield Warn(
+            code="component-blocks-start",
+            evidence={"with": blocked, "without": {}},
+            advice="the component itself may keep the agent from starting: run the agent once by hand with it",
+        )
+    yield from _score_edited(attempts)
+    yield from _models_differ(attempts)
+
+
+def of_verdict(
+    plan: Plan,
+    attempts: Sequence[TrialRecord],
+    with_: CohortSummary,
+    without: CohortSummary,
+    *,
+    point: Point,
+    decision: Decision,
+) -> Iterator[Warn]:
+    """Warnings about what the two rules can make of these trials. The run is valid."""
+    if with_.voids or without.voids:
+        together = Counter(with_.voids) + Counter(without.voids)
+        yield Warn(
+            code="voids",
+            evidence={"with": with_.voids, "without": without.voids},
+            advice=f"{_stayed(with_, without)} stayed void: {void_advice(dict(together))}",
+        )
+    balance = void_balance(plan, attempts, with_, without)
+    if balance.upset:
+        yield Warn(
+            code="void-imbalance",
+            evidence={
+                "withTrials": balance.with_trials,
+                "withoutTrials": balance.without_trials,
+                "p": balance.p,
+                "flips": balance.flips,
+            },
+            advice="trials that were void may have made the difference: mend their cause, then run again",
+        )
+    yield from _arms_identical(attempts)
+    yield from _saturated(with_, without)
+    if (point.passed, decision.verdict) in {(True, "cut"), (False, "keep")}:
+        other = "evidence" if plan.rule == "point" else "point"
+        said = "pass" if point.passed else "fail"
+        yield Warn(
+            code="rules-disagree",
+            evidence={"point": said, "evidence": decision.verdict, "rule": plan.rule},
+            advice=f"the point rule says {said}, the evidence {decision.verdict}, and the exit code follows the "
+            f"{plan.rule} rule: choose --rule {other} to follow the other",
+        )
+    yield from _size(plan, with_, without, decision)
+
+
+def _stayed(with_: CohortSummary, without: CohortSummary) -> str:
+    """`2 WITH trials (quota 2) and 1 WITHOUT trial (auth 1)`."""
+    parts = []
+    for name, cohort in (("WITH", with_), ("WITHOUT", without)):
+        number = sum(cohort.voids.values())
+        if number:
+            reasons = ", ".join(f"{reason} {times}" for reason, times in cohort.voids.items())
+            parts.append(f"{number} {name} trial{'s' * (number != 1)} ({reasons})")
+    return " and ".join(parts)
+
+
+def _score_edited(attempts: Sequence[TrialRecord]) -> Iterator[Warn]:
+    """Every trial of a cohort had changed what the score runs: perhaps the task is meant to."""
+    edited = {}
+    for cohort in Cohort:
+        valid = [trial for trial in final_trials(of_cohort(attempts, cohort)) if trial.valid]
+        if valid and all(trial.touched for trial in valid):
+            edited[cohort.value] = sorted({path for trial in valid for path in trial.touched})
+    if edited:
+        files = sorted({path for paths in edited.values() for path in paths})
+        options = " ".join(f"--unprotect {shlex.quote(path)}" for path in files[:3])
+        yield Warn(
+            code="score-edited",
+            evidence=edited,
+            advice=f"if the task is meant to change what the score runs, add {options}",
+        )
+
+
+def _models_differ(attempts: Sequence[TrialRecord]) -> Iterator[Warn]:
+    """The trials did not all run the same agent and model, so the component is not all that differed."""
+    seen: dict[str, dict[str, list[str]]] = {}
+    for cohort in Cohort:
+        valid = [trial for trial in of_cohort(attempts, cohort) if trial.valid]
+        seen[cohort.value] = {
+            "model": sorted({trial.usage.model for trial in valid if trial.usage.model}),
+            "agentVersion": sorted({trial.usage.agent_version for trial in valid if trial.usage.agent_version}),
+        }
+    on, off = seen.values()
+    if any(len({*on[what], *off[what]}) > 1 for what in on):
+        yield Warn(
+            code="models-differ",
+            evidence=seen,
+            advice="the trials ran different models or agent versions: pin them, then run again",
+        )
+
+
+def _arms_identical(attempts: Sequence[TrialRecord]) -> Iterator[Warn]:
+    """In every pair both trials left the same files and exit codes behind."""
+    left: dict[int, dict[Cohort, tuple[str | None, int | None, int | None]]] = {}
+    for trial in final_trials(attempts):
+        if trial.valid:
+            left.setdefault(trial.key.pair, {})[trial.key.cohort] = (trial.tree, trial.task_exit, trial.score_exit)
+    pairs = [pair for pair in left.values() if len(pair) == len(Cohort)]
+    if pairs and all(pair[Cohort.WITH] == pair[Cohort.WITHOUT] and pair[Cohort.WITH][0] for pair in pairs):
+        yield Warn(
+            code="arms-identical",
+            evidence={"pairs": len(pairs)},
+            advice="the cohorts may be one and the same: check that the task reads HARNESS_COMPONENT_ENABLED",
+        )
+
+
+def _saturated(with_: CohortSummary, without: CohortSummary) -> Iterator[Warn]:
+    """The task is too easy or too hard to show a benefit."""
+    evidence = {"with": _share(with_), "without": _share(without)}
+    full = saturation(with_, without)
+    if full == "passed":
+        advice = "the task is too easy to show a benefit: make it, or its score, harder"
+        yield Warn(code="saturated", evidence=evidence, advice=advice)
+    elif full == "failed":
+        advice = "the task is too hard to show a benefit: make it easier, or check that its score can pass"
+        yield Warn(code="saturated", evidence=evidence, advice=advice)
+    elif rate_of(without) == 1:
+        advice = "WITHOUT passed every trial, so there is nothing left to gain: make the task harder"
+        yield Warn(code="without-saturated", evidence=evidence, advice=advice)
+
+
+def _share(cohort: CohortSummary) -> str:
+    return f"{cohort.successes}/{trials_of(cohort)}"
+
+
+def _size(plan: Plan, with_: CohortSummary, without: CohortSummary, decision: Decision) -> Iterator[Warn]:
+    """Whether there were enough trials, and how many there should be."""
+    valid = min(trials_of(with_), trials_of(without))
+    needed, off = decision.needed_k, rate_of(without)
+    if valid < 3:
+        advised = max(needed or 5, 5)
+        yield Warn(
+            code="exploratory",
+            evidence={"valid": valid, "needed": needed},
+            advice=f"fewer than 3 trials per cohort prove nothing: run again with --k {advised}",
+        )
+    elif decision.verdict == "keep":
+        k = _narrowing(with_, without)
+        if k is not None:
+            advice = f"the size of the gain is uncertain: run again with --k {k} to narrow it"
+            yield Warn(code="few-trials", evidence={"valid": valid, "needed": k}, advice=advice)
+    elif decision.verdict == "inconclusive" and off != 1 and saturation(with_, without) is None:
+        # more trials of a saturated task would show no more
+        advice = _more(plan, off or Fraction(0), valid, needed)
+        yield Warn(code="few-trials", evidence={"valid": valid, "needed": needed}, advice=advice)
+
+
+def _more(plan: Plan, off: Fraction, valid: int, needed: int | None) -> str:
+    """What an inconclusive run asks for: more trials, or another task where no number would do."""
+    if needed is None and 1 - planned_base(off) < Fraction(str(plan.delta)):
+        return (
+            f"WITHOUT passes at {float(off):.2f}, which leaves less than {plan.delta:.2f} to gain: "
+            "no number of trials can show that; make the task harder"
+        )
+    if needed is None:
+        return f"it would take more than {MOST} trials per cohort: choose a task on which the component matters more"
+    if needed > valid:
+        return f"run again with --k {needed}"
+    return (
+        f"{needed} trials per cohort show a gain of {plan.delta:.2f} in 4 of 5 runs, so the true one is "
+        f"probably smaller: run again with --k {2 * valid} if it still matters"
+    )
+
+
+def _narrowing(with_: CohortSummary, without: CohortSummary) -> int | None:
+    """The smallest k at which these rates would have an interval of WIDE; None if theirs is no wider."""
+    on, off = rate_of(with_) or Fraction(0), rate_of(without) or Fraction(0)
+    for k in range(min(trials_of(with_), trials_of(without)), MOST):
+        interval = newcombe(round(on * k), k, round(off * k), k)
+        if interval is not None and interval[1] - interval[0] <= WIDE:
+            return k if k > max(trials_of(with_), trials_of(without)) else None
+    return None

@@ -1,0 +1,137 @@
+"""The result as a terminal shows it: a table, two verdict lines, warnings with their advice. Pure."""
+
+from collections.abc import Sequence
+from textwrap import wrap
+
+from kcut.decision import trials_of
+from kcut.model.artifact import Artifact, CohortSummary, Warn
+from kcut.report.text import UNKNOWN, duration, money, plain, rate, shorten
+from kcut.report.text import width as text_width
+from kcut.report.words import Line, verdict_lines
+
+COLORS = {
+    "PASS": "\x1b[32m",
+    "FAIL": "\x1b[31m",
+    "KEEP": "\x1b[32m",
+    "CUT": "\x1b[31m",
+    "INCONCLUSIVE": "\x1b[33m",
+    "INVALID": "\x1b[31m",
+    "warning": "\x1b[33m",
+}
+RESET = "\x1b[0m"
+
+
+def render(
+    artifact: Artifact,
+    color: bool = False,
+    *,
+    title: bool = False,
+    width: int = 80,
+    min_gain: str | None = None,
+) -> str:
+    """The table, the verdict lines and the warnings, with a newline at the end.
+
+    Nothing but the verdict lines is wider than `width`. Text from outside is neutralised; `color` adds the only
+    escape sequences. `title` puts a line in front that says what was measured and when, for a reader who did not see
+    it run. `min_gain` is the run's, where the evidence set `pass`.
+    """
+    warnings = artifact.decision.warnings if artifact.decision else ()
+    lines = [_title(artifact, width), ""] if title else []
+    lines += [table(artifact, width=width), ""]
+    lines += [_verdict(line, color) for line in verdict_lines(artifact, min_gain=min_gain)]
+    for warn in warnings:
+        lines += _warning(warn, color, width)
+    return "\n".join(lines) + "\n"
+
+
+def _title(artifact: Artifact, width: int) -> str:
+    when = plain(artifact.ts)[:16].replace("T", " ")
+    room = width - len(when) - len("      task ")
+    name = shorten(artifact.component, room // 2)
+    return f"{name}   {when}   task {shorten(artifact.task, room - text_width(name))}"
+
+
+def _paint(word: str, color: bool) -> str:
+    return f"{COLORS[word]}{word}{RESET}" if color else word
+
+
+def _verdict(line: Line, color: bool) -> str:
+    return f"{line.label}: {_paint(line.word, color)} - {line.text}"
+
+
+def _warning(warn: Warn, color: bool, width: int) -> list[str]:
+    """`  warning  code: advice`, continued under the code."""
+    lead = "  warning  "
+    text = plain(f"{warn.code}: {warn.advice}")
+    lines = wrap(text, max(20, width - len(lead)), break_on_hyphens=False)
+    first, *rest = lines or [""]
+    return [f"  {_paint('warning', color)}  {first}", *(" " * len(lead) + line for line in rest)]
+
+
+def columns(artifact: Artifact) -> list[tuple[str, str]]:
+    """Heading and alignment of each column; a heading may be given two lines where there is little room."""
+    return [
+        ("cohort", "left"),
+        ("trials", "right"),
+        ("passed", "right"),
+        ("rate (95 %)", "left"),
+        (f"pass@{artifact.k}", "right"),
+        (f"pass^{artifact.k}", "right"),
+        ("cost/success", "right"),
+        ("median time", "right"),
+        ("void", "right"),
+    ]
+
+
+def cells(name: str, cohort: CohortSummary) -> list[str]:
+    """One cohort's row."""
+    trials = trials_of(cohort)
+    return [
+        name,
+        str(trials) if trials == cohort.k else f"{trials} of {cohort.k}",
+        str(cohort.successes),
+        _rate(cohort),
+        rate(cohort.pass_at_k),
+        rate(cohort.pass_hat_k),
+        money(cohort.cost_per_success),
+        duration(cohort.median_wall_ms),
+        str(sum(cohort.voids.values())) if cohort.valid is not None else UNKNOWN,
+    ]
+
+
+def _rate(cohort: CohortSummary) -> str:
+    text = rate(cohort.success_rate)
+    if cohort.rate_interval is None:
+        return text
+    low, high = cohort.rate_interval
+    return f"{text} ({rate(low)} - {rate(high)})"
+
+
+def table(artifact: Artifact, *, width: int = 80) -> str:
+    """One row per cohort. Where `width` is too little, headings are broken in two and intervals lose their spaces."""
+    headings, alignment = zip(*columns(artifact), strict=True)
+    rows = [cells("with", artifact.with_), cells("without", artifact.without)]
+    splits = [
+        {"cost/success": "cost/\nsuccess", "median time": "median\ntime"},
+        {f"pass@{artifact.k}": f"pass\n@{artifact.k}", f"pass^{artifact.k}": f"pass\n^{artifact.k}"},
+    ]
+    text = _aligned(headings, rows, alignment)
+    for split in splits:
+        if max(map(len, text.splitlines())) <= width:
+            break
+        headings = tuple(split.get(heading, heading) for heading in headings)
+        rows = [[cell.replace(" - ", "-") for cell in row] for row in rows]
+        text = _aligned(headings, rows, alignment)
+    return text
+
+
+def _aligned(headings: Sequence[str], rows: Sequence[Sequence[str]], alignment: Sequence[str]) -> str:
+    from tabulate import tabulate
+
+    # headings are rows of the table: as headings tabulate would pad them by two more columns
+    two = [heading.split("\n") for heading in headings]
+    upper = [lines[0] if len(lines) > 1 else "" for lines in two]
+    lower = [lines[-1] for lines in two]
+    heads = [upper, lower] if any(upper) else [lower]
+    text = tabulate([*heads, *rows], tablefmt="plain", colalign=alignment, disable_numparse=True)
+    return "\n".join(line.rstrip() for line in text.splitlines())

@@ -1,0 +1,112 @@
+"""From the recorded attempts to what a cohort did: counts, rates, economics. Pure."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from functools import reduce
+from math import fsum
+from operator import add
+
+from kcut.model.artifact import CohortSummary, PhaseTimes, TokenCounts, TrialRow
+from kcut.model.outcome import Cohort, Outcome
+from kcut.model.trial import PHASES, Tokens, TrialKey, TrialRecord
+from kcut.stats.estimators import median, pass_at_k, pass_hat_k
+from kcut.stats.intervals import wilson
+
+
+def of_cohort(attempts: Iterable[TrialRecord], cohort: Cohort) -> tuple[TrialRecord, ...]:
+    """The attempts of one cohort."""
+    return tuple(attempt for attempt in attempts if attempt.key.cohort is cohort)
+
+
+def final_trials(attempts: Iterable[TrialRecord]) -> tuple[TrialRecord, ...]:
+    """The last attempt of each trial, in the order of pair and position; earlier attempts were void."""
+    last: dict[TrialKey, TrialRecord] = {}
+    for attempt in attempts:
+        known = last.get(attempt.key)
+        if known is None or attempt.attempt > known.attempt:
+            last[attempt.key] = attempt
+    return tuple(sorted(last.values(), key=lambda trial: (trial.key.pair, trial.position, trial.key.cohort)))
+
+
+def summarise(k: int, attempts: Sequence[TrialRecord]) -> CohortSummary:
+    """One cohort of k planned trials, from every attempt at them, in any order.
+
+    Sums are over the valid trials and None as soon as one of them is unknown, or none is valid; so is the median of
+    the turns. The void attempts' cost is apart: 0 without any, None if one is unknown.
+    """
+    trials = final_trials(attempts)
+    valid = [trial for trial in trials if trial.valid]
+    n = len(valid)
+    successes = sum(trial.outcome is Outcome.PASS for trial in valid)
+    cost = _total([trial.usage.cost_usd for trial in valid])
+    turns = [trial.usage.turns for trial in valid if trial.usage.turns is not None]
+    void_costs = [attempt.usage.cost_usd for attempt in attempts if not attempt.valid]
+    return CohortSummary(
+        k=k,
+        valid=n,
+        successes=successes,
+        pass_at=successes >= 1,
+        pass_caret=n == k == successes,
+        success_rate=successes / n if n else None,
+        rate_interval=wilson(successes, n),
+        pass_at_k=pass_at_k(n, successes, k),
+        pass_hat_k=pass_hat_k(n, successes, k),
+        total_cost_usd=cost,
+        mean_cost_per_trial=None if cost is None else cost / n,
+        cost_per_success=cost / successes if cost is not None and successes else None,
+        tokens=_tokens(valid),
+        median_wall_ms=median([trial.wall_ms for trial in valid]),
+        median_turns=median(turns) if len(turns) == n else None,
+        voids=dict(sorted(Counter(str(trial.reason) for trial in trials if not trial.valid).items())),
+        void_attempts=len(void_costs),
+        void_cost_usd=_total(void_costs) if void_costs else 0.0,
+    )
+
+
+def _total(costs: Sequence[float | None]) -> float | None:
+    """The sum, None if one is unknown or there is none."""
+    known = [cost for cost in costs if cost is not None]
+    return fsum(known) if known and len(known) == len(costs) else None
+
+
+def _tokens(valid: Sequence[TrialRecord]) -> TokenCounts | None:
+    known = [trial.usage.tokens for trial in valid if trial.usage.tokens is not None]
+    return _counts(reduce(add, known)) if known and len(known) == len(valid) else None
+
+
+def _counts(tokens: Tokens | None) -> TokenCounts | None:
+    if tokens is None:
+        return None
+    return TokenCounts(
+        input=tokens.input,
+        output=tokens.output,
+        cache_read=tokens.cache_read,
+        cache_creation=tokens.cache_creation,
+    )
+
+
+def trial_rows(attempts: Sequence[TrialRecord]) -> tuple[TrialRow, ...]:
+    """The artifact's row of each trial, from every attempt of both cohorts, in the order of pair and position."""
+    tries = Counter(attempt.key for attempt in attempts)
+    return tuple(_row(trial, tries[trial.key]) for trial in final_trials(attempts))
+
+
+def _row(trial: TrialRecord, attempts: int) -> TrialRow:
+    return TrialRow(
+        pair=trial.key.pair,
+        cohort=trial.key.cohort.value,
+        index=trial.key.pair,
+        position=trial.position,
+        attempts=attempts,
+        outcome=trial.outcome.value,
+        reason=None if trial.reason is None else trial.reason.value,
+        late=trial.late,
+        task_exit=trial.task_exit,
+        score_exit=trial.score_exit,
+        wall_ms=trial.wall_ms,
+        phases_ms=PhaseTimes(**{phase: trial.phases_ms.get(phase, 0.0) for phase in PHASES}),
+        cost_usd=trial.usage.cost_usd,
+        turns=trial.usage.turns,
+        tokens=_counts(trial.usage.tokens),
+        timed_out=trial.timed_out,
+    )

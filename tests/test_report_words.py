@@ -1,0 +1,131 @@
+"""The two verdict lines, for every end a run can have."""
+
+from typing import Any
+
+import pytest
+
+from kcut.model.artifact import Artifact
+from kcut.report.words import odds, p_equals, verdict_lines
+from kcut.verdict import assemble
+from tests.documents import first_format
+from tests.records import a_run
+from tests.test_verdict import counted, trials
+
+
+def said(x: int, n: int, y: int, **changes: Any) -> list[str]:
+    """The lines of x of n WITH against y of n WITHOUT."""
+    artifact = assemble(a_run(k=n, state="finished", **changes), counted(x, n, y))
+    return [str(line) for line in verdict_lines(artifact, min_gain=changes.get("min_gain"))]
+
+
+@pytest.mark.parametrize(
+    ("x", "n", "y", "changes", "point", "evidence"),
+    [
+        (
+            *(5, 5, 2, {}),
+            "verdict (point rule): PASS - the success rate rose from 0.40 to 1.00",
+            "evidence: KEEP - a difference this large would appear by chance in 3 of 100 experiments "
+            "(Boschloo p = 0.031); true gain between +0.03 and +0.88",
+        ),
+        (
+            *(0, 5, 2, {}),
+            "verdict (point rule): FAIL - the success rate fell from 0.40 to 0.00",
+            "evidence: CUT - WITH passed less often than WITHOUT; a component that adds 0.20 would do so poorly in "
+            "2 of 100 experiments (p = 0.023); true gain between -0.77 and +0.12",
+        ),
+        (
+            *(100, 200, 100, {}),
+            "verdict (point rule): FAIL - the success rate is 0.50 in both cohorts",
+            "evidence: CUT - a component that adds 0.20 would do so poorly in fewer than 1 of 1000 experiments "
+            "(p < 0.0001); true gain between -0.10 and +0.10",
+        ),
+        (
+            *(8, 10, 5, {}),
+            "verdict (point rule): PASS - the success rate rose from 0.50 to 0.80",
+            "evidence: INCONCLUSIVE - a difference this large would appear by chance in 10 of 100 experiments "
+            "(Boschloo p = 0.099); true gain between -0.11 and +0.60; "
+            "32 trials per cohort would show a gain of 0.30 in 4 of 5 runs",
+        ),
+        (
+            *(5, 10, 5, {}),
+            "verdict (point rule): FAIL - the success rate is 0.50 in both cohorts",
+            "evidence: INCONCLUSIVE - no difference was seen (Boschloo p = 0.472); true gain between -0.37 and +0.37"
+            "; 75 trials per cohort would show a gain of 0.20 in 4 of 5 runs",
+        ),
+        (
+            *(4, 10, 5, {}),
+            "verdict (point rule): FAIL - the success rate fell from 0.50 to 0.40",
+            "evidence: INCONCLUSIVE - WITH passed less often than WITHOUT (Boschloo p = 0.689); "
+            "true gain between -0.45 and +0.29; 75 trials per cohort would show a gain of 0.20 in 4 of 5 runs",
+        ),
+        (
+            *(3, 3, 3, {}),
+            "verdict (point rule): FAIL - the success rate is 1.00 in both cohorts",
+            "evidence: INCONCLUSIVE - all trials of both cohorts passed, so the task cannot show a benefit; "
+            "true gain between -0.56 and +0.56",
+        ),
+        (
+            *(9, 10, 1, {"min_gain": "0.9"}),
+            "verdict (point rule): FAIL - a gain of +0.80 is short of --min-gain 0.9",
+            "evidence: KEEP - a difference this large would appear by chance in fewer than 1 of 1000 experiments "
+            "(Boschloo p = 0.0002); true gain between +0.37 and +0.92",
+        ),
+        (
+            *(9, 10, 1, {"min_gain": "0.9", "rule": "evidence"}),
+            "verdict (point rule): FAIL - a gain of +0.80 is short of --min-gain 0.9",
+            "evidence: KEEP - a difference this large would appear by chance in fewer than 1 of 1000 experiments "
+            "(Boschloo p = 0.0002); true gain between +0.37 and +0.92",
+        ),
+        (
+            *(3, 5, 2, {"rule": "evidence"}),
+            "verdict (point rule): PASS - the success rate rose from 0.40 to 0.60",
+            "evidence: INCONCLUSIVE - a difference this large would appear by chance in 38 of 100 experiments "
+            "(Boschloo p = 0.377); true gain between -0.32 and +0.60; "
+            "79 trials per cohort would show a gain of 0.20 in 4 of 5 runs",
+        ),
+    ],
+)
+def test_lines(x: int, n: int, y: int, changes: dict[str, Any], point: str, evidence: str) -> None:
+    assert said(x, n, y, **changes) == [point, evidence]
+
+
+def test_an_invalid_run() -> None:
+    artifact = assemble(a_run(k=2, state="finished"), trials(["auth", "auth"], ["pass", "pass"]))
+    assert [str(line) for line in verdict_lines(artifact)] == [
+        "verdict (point rule): FAIL - the run is invalid",
+        "evidence: INVALID - more than a quarter of a cohort stayed void: 2 of 2 WITH trials (auth)",
+    ]
+
+
+def test_voids_that_may_have_made_the_difference() -> None:
+    attempts = trials(["pass"] * 4 + ["quota"], ["fail"] * 3 + ["pass", "auth"])
+    artifact = assemble(a_run(k=5, state="finished"), attempts)
+    assert "the trials that were void may have made the difference" in str(verdict_lines(artifact)[1])
+
+
+def test_an_artifact_of_the_first_format_has_one_line() -> None:
+    artifact = Artifact.model_validate(first_format(reason="with 0.80 > without 0.40\x1b[2J"))
+    assert [str(line) for line in verdict_lines(artifact)] == [
+        "verdict (point rule): PASS - with 0.80 > without 0.40\\x1b[2J"
+    ]
+
+
+def test_a_decision_of_which_little_is_known() -> None:
+    for verdict in ("keep", "cut", "inconclusive"):
+        artifact = Artifact.model_validate(first_format(decision={"verdict": verdict}))
+        assert str(verdict_lines(artifact)[1]).startswith(f"evidence: {verdict.upper()} - ")
+
+
+@pytest.mark.parametrize(
+    ("p", "chance", "equals"),
+    [
+        (0.00005, "fewer than 1 of 1000", "p < 0.0001"),
+        (0.004, "4 of 1000", "p = 0.0040"),
+        (0.0099, "10 of 1000", "p = 0.0099"),
+        (0.031, "3 of 100", "p = 0.031"),
+        (0.049999, "5 of 100", "p = 0.050"),
+        (1.0, "100 of 100", "p = 1.000"),
+    ],
+)
+def test_chances(p: float, chance: str, equals: str) -> None:
+    assert (odds(p), p_equals(p)) == (chance, equals)
