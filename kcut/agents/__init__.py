@@ -1,1 +1,78 @@
-"""What is known of the agent CLIs: their terminal events, and what those say of a trial."""
+"""What is known of the agent CLIs: their terminal events, and what those say of a trial.
+
+Decided on events and exit status alone. Text that a model wrote is never read for words.
+"""
+
+from dataclasses import replace
+
+from kcut.agents import claude, codex, envelope, gemini
+from kcut.agents.events import Run, Tail, find_run, read_tail, whole_run
+from kcut.agents.outcome import decide
+from kcut.agents.report import AgentReport, Ending, Fault, Reading
+from kcut.agents.sidecar import Sidecar, parse_sidecar, read_sidecar
+
+__all__ = ["AgentReport", "Sidecar", "classify", "parse_sidecar", "read_output", "read_sidecar"]
+
+KINDS = {claude.NAME: claude.kind, codex.NAME: codex.kind, gemini.NAME: gemini.kind}
+
+
+def read_output(
+    stdout: bytes, stderr: bytes, *, exit_code: int | None, timed_out: bool = False, sent_signal: bool = False
+) -> AgentReport | None:
+    """The report of the agent CLI whose events end the output, or whose API error does; None if there is none.
+
+    `stdout` and `stderr` are the last bytes of the task's output (1 MiB of each is enough), `exit_code` as the
+    shell or subprocess has it. `sent_signal`: kcut told the task to stop. Any bytes are accepted.
+    """
+    ending = Ending(exit_code, timed_out, sent_signal)
+    tails = (read_tail(stdout), read_tail(stderr))
+    for tail in tails:
+        runs = [(run.end, cli, run) for cli, kind in KINDS.items() if (run := find_run(tail, kind)) is not None]
+        if runs:
+            _, cli, run = max(runs, key=lambda found: found[0])
+            return decide(_read(cli, run, tails, ending), ending)
+    if (fault := _envelope(tails, ending)) is not None:
+        return decide(Reading(envelope.NAME, terminal=True, fault=fault), ending)
+    return None
+
+
+def classify(
+    cli: str,
+    stdout: bytes,
+    stderr: bytes,
+    exit_code: int | None,
+    *,
+    timed_out: bool = False,
+    sent_signal: bool = False,
+) -> AgentReport:
+    """The report of a run of `cli` (claude, codex or gemini), which the caller started.
+
+    Unlike `read_output` it needs no event to know that the CLI ran. ValueError for another name.
+    """
+    if cli not in KINDS:
+        raise ValueError(f"no such agent CLI: {cli!r}")
+    ending = Ending(exit_code, timed_out, sent_signal)
+    tails = (read_tail(stdout), read_tail(stderr))
+    for find in (find_run, whole_run):
+        for tail in tails:
+            if (run := find(tail, KINDS[cli])) is not None:
+                return decide(_read(cli, run, tails, ending), ending)
+    return decide(_read(cli, None, tails, ending), ending)
+
+
+def _read(cli: str, run: Run | None, tails: tuple[Tail, Tail], ending: Ending) -> Reading:
+    if cli == claude.NAME:
+        reading = claude.read(run)
+    elif cli == codex.NAME:
+        reading = codex.read(run)
+    else:
+        reading = gemini.read(run, ending, tails[1].last_line())
+    if not reading.terminal and (fault := _envelope(tails, ending)) is not None:
+        reading = replace(reading, terminal=True, fault=fault)
+    return reading
+
+
+def _envelope(tails: tuple[Tail, Tail], ending: Ending) -> Fault | None:
+    if not ending.failed:
+        return None
+    return next((fault for tail in tails if (fault := envelope.find_envelope(tail)) is not None), None)

@@ -1,0 +1,189 @@
+"""Claude Code: the events of `--output-format json` and `stream-json`, and what its `result` event says.
+
+`subtype` is "success" on API errors as well and the exit code can be 0 on any of them, so neither decides.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from kcut.agents.events import Kind, Run
+from kcut.agents.faults import name_fault
+from kcut.agents.report import Fault, Reading
+from kcut.agents.values import amount, count, label, mapping, text
+from kcut.model.outcome import Void
+from kcut.model.trial import Tokens, Usage
+
+NAME = "claude"
+
+#: Keys of a `result` event; a foreign object with the same `type` has none of them.
+RESULT_KEYS = frozenset(
+    {"session_id", "total_cost_usd", "usage", "modelUsage", "num_turns", "duration_api_ms", "terminal_reason"}
+)
+INIT_KEYS = frozenset({"tools", "mcp_servers", "claude_code_version", "permissionMode", "model", "cwd"})
+#: What of a `result` says whether a model answered.
+ECONOMY = ("usage", "modelUsage", "total_cost_usd")
+
+#: The notice of a request that failed and will be made again.
+RETRY = "api_retry"
+#: The model that the CLI names as the author of its own messages.
+SYNTHETIC = "<synthetic>"
+#: Ways to run in which a refused tool call is what was asked for.
+RESTRICTED_MODES = frozenset({"acceptEdits", "plan", "dontAsk", "auto"})
+
+#: Ends at a limit, of the model or of the run: the agent ran.
+LIMITS = frozenset({"error_max_turns", "error_max_budget_usd", "error_max_structured_output_retries"})
+RAN = {"stop_reason": frozenset({"refusal"}), "api_error": frozenset({"max_output_tokens"}), "subtype": LIMITS}
+#: `terminal_reason` of runs that were stopped, or that held more than the model takes.
+TERMINAL_REASONS = {
+    "aborted_tools": Void.INTERRUPTED,
+    "aborted_streaming": Void.INTERRUPTED,
+    "prompt_too_long": Void.PROMPT_TOO_LONG,
+    "blocking_limit": Void.PROMPT_TOO_LONG,
+}
+#: How the CLI's own error messages begin.
+OWN_MESSAGE = re.compile(r"(?:[\w' ./-]{1,60}(?:\.| ·) )?API Error\b")
+OVERFLOW = re.compile(r"exceeded the \d+ output token maximum")
+
+
+def kind(event: dict[str, Any]) -> Kind | None:
+    """What an event is in Claude Code's stream, None if it is not one of its events."""
+    name = event.get("type")
+    if name == "result":
+        known = isinstance(event.get("subtype"), str) and isinstance(event.get("is_error"), bool)
+        return Kind.TERMINAL if known and RESULT_KEYS & event.keys() else None
+    if not isinstance(event.get("session_id"), str):
+        return None
+    if name == "system" and event.get("subtype") == "init" and INIT_KEYS & event.keys():
+        return Kind.OPEN
+    if name in {"assistant", "user"} and isinstance(mapping(event.get("message")).get("role"), str):
+        return Kind.STEP
+    if event.get("subtype") == RETRY:
+        return Kind.STEP
+    return Kind.WEAK if isinstance(name, str) and isinstance(event.get("uuid"), str) else None
+
+
+def read(run: Run | None) -> Reading:
+    """The evidence in a run's events."""
+    if run is None:
+        return Reading(NAME)
+    events, result = run.events, run.terminal or {}
+    opening = next((event for event in events if event.get("subtype") == "init"), {})
+    usage = _usage(result, opening, events)
+    answered = any(map(_answers, events)) or (run.cut and not result)
+    if result and not any(key in result for key in ECONOMY):
+        answered = answered or (len(events) == 1 and result.get("is_error") is False)
+    responded = answered or bool(usage.cost_usd) or bool(usage.tokens and usage.tokens.output)
+    denials = result.get("permission_denials")
+    return Reading(
+        NAME,
+        terminal=run.terminal is not None,
+        responded=responded,
+        worked=responded,
+        denials=len(denials)
+        if isinstance(denials, list) and opening.get("permissionMode") not in RESTRICTED_MODES
+        else 0,
+        fault=_fault(result, events, responded=responded),
+        retrying=bool(events) and events[-1].get("subtype") == RETRY,
+        usage=usage,
+    )
+
+
+def _answers(event: dict[str, Any]) -> bool:
+    """A model wrote this event; the CLI's own error messages look the same but for their author."""
+    if event.get("type") == "stream_event":
+        return True
+    message = mapping(event.get("message"))
+    return (
+        event.get("type") == "assistant"
+        and message.get("model") != SYNTHETIC
+        and not event.get("error")
+        and not event.get("isApiErrorMessage")
+        and bool(message.get("content"))
+    )
+
+
+def _fault(result: dict[str, Any], events: tuple[dict[str, Any], ...], *, responded: bool) -> Fault | None:
+    if result.get("is_error") is not True:
+        return None if result else _last_error(events)
+    if any(result.get(key) in ends for key, ends in RAN.items() if isinstance(result.get(key), str)):
+        return None
+    message = _own_message(result, responded=responded)
+    if OVERFLOW.search(message):
+        return None
+    status = count(result.get("api_error_status"))
+    if status is not None:
+        message = message or text(result.get("result"))
+        if (fault := name_fault(status=status, kind=text(result.get("api_error_type")), message=message)) is not None:
+            return fault
+    if reason := TERMINAL_REASONS.get(text(result.get("terminal_reason"))):
+        return Fault(reason, f"terminal_reason {result['terminal_reason']}")
+    named = text(result.get("api_error_type")) or text(result.get("api_error"))
+    if fault := name_fault(kind=named, message=message) or _last_error(events):
+        return fault
+    if OWN_MESSAGE.match(message) or (responded and result.get("terminal_reason") == "api_error"):
+        # of an API error without a status no more is known: the request got no whole reply
+        return Fault(Void.CONNECTION, "an API error without a status")
+    return None
+
+
+def _own_message(result: dict[str, Any], *, responded: bool) -> str:
+    """The CLI's own error message; empty where the text may be a model's."""
+    if isinstance(lines := result.get("errors"), list) and "result" not in result:
+        return "" if responded else "\n".join(line for line in lines[:5] if isinstance(line, str))
+    message = text(result.get("result"))
+    own = result.get("stop_reason") == "stop_sequence" and OWN_MESSAGE.match(message)
+    return message if own or not responded else ""
+
+
+def _last_error(events: tuple[dict[str, Any], ...]) -> Fault | None:
+    """The fault of the last error that the stream reports before its end."""
+    for event in reversed(events):
+        if event.get("subtype") == RETRY or (event.get("type") == "assistant" and event.get("error")):
+            return name_fault(status=count(event.get("error_status")), kind=text(event.get("error")))
+        if _answers(event):
+            break
+    return None
+
+
+def _usage(result: dict[str, Any], opening: dict[str, Any], events: tuple[dict[str, Any], ...]) -> Usage:
+    error = result.get("is_error")
+    return Usage(
+        cost_usd=amount(result.get("total_cost_usd")),
+        tokens=_tokens(result),
+        turns=count(result.get("num_turns")),
+        duration_ms=amount(result.get("duration_ms")),
+        is_error=error if isinstance(error, bool) else None,
+        model=next((name for name in map(label, _models(result, opening, events)) if name), None),
+        agent_version=label(opening.get("claude_code_version")),
+    )
+
+
+def _tokens(result: dict[str, Any]) -> Tokens | None:
+    """The sums over `modelUsage`, which agree with the cost; `usage` counts streams that broke off and leaves
+    out the last message of a run that its budget stopped."""
+    sums = [0, 0, 0, 0]
+    keys = ("inputTokens", "outputTokens", "cacheReadInputTokens", "cacheCreationInputTokens")
+    models = [entry for entry in mapping(result.get("modelUsage")).values() if isinstance(entry, dict)]
+    counts = [[count(entry.get(key)) for key in keys] for entry in models]
+    if counts and all(row[0] is not None and row[1] is not None for row in counts):
+        for row in counts:
+            sums = [total + (value or 0) for total, value in zip(sums, row, strict=True)]
+        return Tokens(*sums)
+    usage = mapping(result.get("usage"))
+    input_, output = count(usage.get("input_tokens")), count(usage.get("output_tokens"))
+    if input_ is None or output is None:
+        return None
+    read_, created = count(usage.get("cache_read_input_tokens")), count(usage.get("cache_creation_input_tokens"))
+    return Tokens(input_, output, read_ or 0, created or 0)
+
+
+def _models(result: dict[str, Any], opening: dict[str, Any], events: tuple[dict[str, Any], ...]) -> Iterator[str]:
+    """Names of the model that ran, the surest first; the mark of a long context (`[1m]`) is left out."""
+    yield text(opening.get("model")).partition("[")[0]
+    spent = mapping(result.get("modelUsage"))
+    for name in sorted(spent, key=lambda name: -(amount(mapping(spent[name]).get("costUSD")) or 0)):
+        yield name.partition("[")[0]
+    for event in events:
+        if _answers(event):
+            yield text(mapping(event.get("message")).get("model"))
