@@ -190,10 +190,12 @@ def _is_folder(entry: "os.DirEntry[str]") -> bool:
 
 
 def _open_folder(name: str, parent: int | None) -> int:
-    """A descriptor of a folder; the owner is given every right on it if it cannot be opened otherwise."""
+    """A descriptor of a folder; its owner is given every right on it, and above it, if that is what it takes."""
     try:
         return os.open(name, _FOLDER, dir_fd=parent)
     except PermissionError:
+        if parent is not None:
+            os.fchmod(parent, stat.S_IRWXU)
         os.chmod(name, stat.S_IRWXU, dir_fd=parent)  # by descriptor
         return os.open(name, _FOLDER, dir_fd=parent)
 

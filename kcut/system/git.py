@@ -1,8 +1,11 @@
 """The door to git: a scrubbed environment, no prompts, no optional locks, no hooks, bytes in and out."""
 
+import contextlib
 import functools
 import os
+import signal
 import subprocess
+import threading
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,45 +13,58 @@ from pathlib import Path
 from kcut.model.errors import NotReady
 
 #: Variables that point git at a repository or change what it does there, beyond `git rev-parse --local-env-vars`.
-_EXTRA = (
-    "GIT_QUARANTINE_PATH",
-    "GIT_NAMESPACE",
-    "GIT_TEMPLATE_DIR",
-    "GIT_DEFAULT_HASH",
-    "GIT_EXTERNAL_DIFF",
-    "GIT_REFLOG_ACTION",
+_EXTRA = frozenset(
+    {
+        "GIT_QUARANTINE_PATH",
+        "GIT_NAMESPACE",
+        "GIT_TEMPLATE_DIR",
+        "GIT_DEFAULT_HASH",
+        "GIT_EXTERNAL_DIFF",
+        "GIT_REFLOG_ACTION",
+    }
 )
-#: What `git rev-parse --local-env-vars` printed for git 2.39 to 2.51; asked of the installed git as well.
-_LOCAL = (
-    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
-    "GIT_CONFIG",
-    "GIT_CONFIG_PARAMETERS",
-    "GIT_CONFIG_COUNT",
-    "GIT_OBJECT_DIRECTORY",
-    "GIT_DIR",
-    "GIT_WORK_TREE",
-    "GIT_IMPLICIT_WORK_TREE",
-    "GIT_GRAFT_FILE",
-    "GIT_INDEX_FILE",
-    "GIT_NO_REPLACE_OBJECTS",
-    "GIT_REPLACE_REF_BASE",
-    "GIT_PREFIX",
-    "GIT_SHALLOW_FILE",
-    "GIT_COMMON_DIR",
-    "GIT_INTERNAL_SUPER_PREFIX",
+#: What `git rev-parse --local-env-vars` prints, for when git cannot be asked.
+_LOCAL = frozenset(
+    {
+        "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+        "GIT_CONFIG",
+        "GIT_CONFIG_PARAMETERS",
+        "GIT_CONFIG_COUNT",
+        "GIT_OBJECT_DIRECTORY",
+        "GIT_DIR",
+        "GIT_WORK_TREE",
+        "GIT_IMPLICIT_WORK_TREE",
+        "GIT_GRAFT_FILE",
+        "GIT_INDEX_FILE",
+        "GIT_NO_REPLACE_OBJECTS",
+        "GIT_REPLACE_REF_BASE",
+        "GIT_PREFIX",
+        "GIT_SHALLOW_FILE",
+        "GIT_COMMON_DIR",
+    }
 )
 _NUMBERED = ("GIT_CONFIG_KEY_", "GIT_CONFIG_VALUE_")
+#: Settings of every call: no hook and no monitor of the user's runs, and an index is one whole file.
+_SETTINGS = ("core.hooksPath=/dev/null", "core.fsmonitor=false", "core.splitIndex=false", "index.sparse=false")
+#: They change what the paths mean that kcut gives to git; a trial's commands keep them.
+_PATHSPECS = frozenset({"GIT_LITERAL_PATHSPECS", "GIT_GLOB_PATHSPECS", "GIT_NOGLOB_PATHSPECS", "GIT_ICASE_PATHSPECS"})
+#: A partial clone must not fetch into the user's objects because kcut reads. The second name is git 2.44's; git
+#: before that is kept from it by a transport that it is not allowed to use.
+_NO_FETCH = {"GIT_ALLOW_PROTOCOL": "none", "GIT_NO_LAZY_FETCH": "1"}
+_lock = threading.Lock()
+_running: "set[subprocess.Popen[bytes]]" = set()
 
 
 @functools.cache
 def local_variables() -> frozenset[str]:
     """The names that bind git to one repository: the installed git's own list and those it leaves out."""
-    names = set(_LOCAL) | set(_EXTRA)
-    asked = subprocess.run(
-        ["git", "rev-parse", "--local-env-vars"], capture_output=True, stdin=subprocess.DEVNULL, check=False
-    )
-    names.update(asked.stdout.decode("ascii", "replace").split())
-    return frozenset(names)
+    try:
+        asked = subprocess.run(
+            ["git", "rev-parse", "--local-env-vars"], capture_output=True, stdin=subprocess.DEVNULL, check=False
+        )
+    except OSError:
+        return _LOCAL | _EXTRA
+    return frozenset(asked.stdout.decode("ascii", "replace").split() or _LOCAL) | _EXTRA
 
 
 def scrub(environ: Mapping[str, str]) -> dict[str, str]:
@@ -59,10 +75,13 @@ def scrub(environ: Mapping[str, str]) -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class GitResult:
-    """What a git command did. `text` is stdout without the last newline, undecodable bytes kept by surrogates."""
+    """What a git command did. `text` is stdout without the last newline, undecodable bytes kept by surrogates.
+
+    `code` is None if git ran into kcut's time limit and was ended.
+    """
 
     args: tuple[str, ...]
-    code: int
+    code: int | None
     stdout: bytes
     stderr: bytes
 
@@ -81,6 +100,18 @@ class GitResult:
         """What git said on stderr, as text."""
         return self.stderr.decode("utf-8", "replace").strip()
 
+    @property
+    def complaint(self) -> str:
+        """The line of git's words that says what went wrong."""
+        if self.code is None:
+            return "it took too long"
+        lines = self.error.splitlines()
+        for start in ("fatal:", "error:", ""):
+            for line in lines:
+                if line.startswith(start):
+                    return line
+        return f"exit {self.code}"
+
     def fields(self) -> list[str]:
         """Standard output split at NUL bytes, as `-z` prints it."""
         return [os.fsdecode(field) for field in self.stdout.split(b"\0") if field]
@@ -90,66 +121,128 @@ class GitFailed(NotReady):
     """A git command that had to succeed did not; the message is git's own."""
 
     def __init__(self, result: GitResult) -> None:
-        first = result.error.splitlines()[0] if result.error else f"exit {result.code}"
-        super().__init__(f"git {result.args[0] if result.args else ''} failed: {first}", remedy=result.error)
+        name = result.args[0] if result.args else ""
+        super().__init__(f"git {name} failed: {result.complaint}", remedy=result.error or None)
         self.result = result
 
 
 @dataclass(frozen=True)
 class Git:
-    """git in one folder. `git_dir` and `work_tree` bind it to a repository explicitly; else git looks itself."""
+    """git in one folder. `git_dir` and `work_tree` bind it to a repository explicitly; else git looks itself.
+
+    `index` and `objects` put the index and what is written into files of the caller's. `fetches`: a partial clone
+    may ask its remote for what it lacks. `translated`: git, and the filters it runs, keep the user's locale.
+    """
 
     cwd: Path
     git_dir: Path | None = None
     work_tree: Path | None = None
     extra_env: Mapping[str, str] | None = None
     config: tuple[str, ...] = ()
+    index: Path | None = None
+    objects: Path | None = None
+    fetches: bool = False
+    translated: bool = False
 
     def environment(self) -> dict[str, str]:
         """The environment git runs in."""
-        env = scrub(os.environ)
-        env |= {"GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C", "GIT_PAGER": "cat"}
-        if self.git_dir is not None:
-            env["GIT_DIR"] = str(self.git_dir)
-        if self.work_tree is not None:
-            env["GIT_WORK_TREE"] = str(self.work_tree)
-        if self.extra_env:
-            env |= self.extra_env
-        return env
+        env = {name: value for name, value in scrub(os.environ).items() if name not in _PATHSPECS}
+        env |= {"GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "GIT_PAGER": "cat"}
+        if not self.translated:
+            env["LC_ALL"] = "C"
+        if not self.fetches:
+            env |= _NO_FETCH
+        places = {
+            "GIT_DIR": self.git_dir,
+            "GIT_WORK_TREE": self.work_tree,
+            "GIT_INDEX_FILE": self.index,
+            "GIT_OBJECT_DIRECTORY": self.objects,
+        }
+        env |= {name: str(path) for name, path in places.items() if path is not None}
+        return env | dict(self.extra_env or {})
 
-    def run(self, *args: str, stdin: bytes | None = None) -> GitResult:
+    def run(self, *args: str, stdin: bytes | None = None, timeout: float | None = None) -> GitResult:
         """Run `git args...`; a nonzero exit is in the result, not an exception. Hooks and fsmonitor are off.
 
-        Raises NotReady if git cannot be started at all.
+        After `timeout` seconds git and what it started are ended. Raises NotReady if git cannot be started at all.
         """
-        settings = ("core.hooksPath=/dev/null", "core.fsmonitor=false", *self.config)
+        source = subprocess.DEVNULL if stdin is None else subprocess.PIPE
+        process = self._start(args, stdin=source, stderr=subprocess.PIPE)
+        with process:
+            try:
+                stdout, stderr = process.communicate(stdin, timeout=timeout)
+            except subprocess.TimeoutExpired:
+                _end(process)
+                return GitResult(args, None, b"", b"")
+            except BaseException:
+                _end(process)
+                raise
+            finally:
+                with _lock:
+                    _running.discard(process)
+        return GitResult(args, process.returncode, stdout, stderr)
+
+    def head(self, *args: str, limit: int) -> tuple[bytes, bool]:
+        """The first `limit` bytes that `git args...` prints, and whether there was more (git is ended then)."""
+        process = self._start(args, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        with process:
+            assert process.stdout is not None  # noqa: S101  # for the type: a pipe was asked for
+            data = process.stdout.read(limit + 1)
+            if len(data) > limit:
+                _end(process)
+        with _lock:
+            _running.discard(process)
+        return data[:limit], len(data) > limit
+
+    def _start(self, args: tuple[str, ...], *, stdin: int, stderr: int) -> "subprocess.Popen[bytes]":
+        settings = (*_SETTINGS, *self.config)
         argv = ["git", *(part for setting in settings for part in ("-c", setting)), *args]
         try:
-            done = subprocess.run(
+            process = subprocess.Popen(
                 argv,
                 cwd=self.cwd,
                 env=self.environment(),
-                input=stdin if stdin is not None else b"",
-                capture_output=True,
-                check=False,
+                stdin=stdin,
+                stdout=subprocess.PIPE,
+                stderr=stderr,
                 start_new_session=True,  # a ^C at the terminal is kcut's to handle, not git's
             )
-        except FileNotFoundError as error:
-            if self.cwd.is_dir():
+        except OSError as error:
+            # what is wrong is the folder, or git
+            if not os.path.isdir(self.cwd):  # noqa: PTH112  # a Path would raise where the parent is closed to us
+                raise NotReady(f"the folder {self.cwd} is gone") from error
+            if isinstance(error, FileNotFoundError):
                 raise NotReady("git is not installed", remedy="install git 2.31 or newer") from error
-            raise NotReady(f"the folder {self.cwd} is gone") from error
-        return GitResult(args, done.returncode, done.stdout, done.stderr)
+            raise NotReady(f"git cannot be started in {self.cwd}: {error.strerror}") from error
+        with _lock:
+            _running.add(process)
+        return process
 
     def ask(self, *args: str, stdin: bytes | None = None) -> str:
         """The text a git command prints; raises GitFailed if it fails."""
         return self.must(*args, stdin=stdin).text
 
-    def must(self, *args: str, stdin: bytes | None = None) -> GitResult:
+    def must(self, *args: str, stdin: bytes | None = None, timeout: float | None = None) -> GitResult:
         """The result of a git command that has to succeed; raises GitFailed if it does not."""
-        result = self.run(*args, stdin=stdin)
+        result = self.run(*args, stdin=stdin, timeout=timeout)
         if not result.ok:
             raise GitFailed(result)
         return result
+
+
+def _end(process: "subprocess.Popen[bytes]") -> None:
+    """End git and what it started; it leads a process group of its own."""
+    with contextlib.suppress(OSError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.kill()
+
+
+def end_running() -> None:
+    """End every git process that kcut is waiting for, such as a checkout whose filter hangs."""
+    with _lock:
+        for process in _running:
+            with contextlib.suppress(OSError):
+                os.killpg(process.pid, signal.SIGKILL)
 
 
 def version() -> str:
@@ -169,13 +262,13 @@ def toplevel(cwd: Path) -> Path:
 def not_a_checkout(result: GitResult) -> NotReady:
     """The error for a folder where git found no checkout, by what git said."""
     said = result.error
-    if "dubious ownership" in said:
+    if "dubious ownership" in said or "unsafe repository" in said:
         remedy = "\n".join(line.strip() for line in said.splitlines()[1:] if line.strip())
         return NotReady("this repository belongs to another user, and git will not use it", remedy=remedy)
     if "must be run in a work tree" in said:
         return NotReady(
-            "this is a bare repository, which has no checkout to measure",
-            remedy="clone it, and run kcut in the clone",
+            "this is a bare repository or a git directory, which has no checkout to measure",
+            remedy="run kcut in a checkout of it (git clone, or git worktree add)",
         )
     if "not a git repository" in said:
         return NotReady(

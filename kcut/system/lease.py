@@ -18,6 +18,8 @@ from kcut.system.proc import is_alive, process_identity
 
 #: Seconds after which a lease that says nothing is taken for one whose process died while writing it.
 _STALE = 60.0
+#: Seconds to wait, again and again, for the lock of a process whose number is gone.
+_PAUSES = (0.02, 0.05, 0.1, 0.2)
 
 
 class Lease:
@@ -60,15 +62,27 @@ def dead_lease(path: Path) -> DeadLease | None:
         return None
     try:
         info = os.fstat(handle)
-        if info.st_uid != os.getuid() or _is_locked(handle):
+        if info.st_uid != os.getuid():
             return None
-        document = json.loads(os.read(handle, 1 << 20))
-        owner, identity, claim = int(document["pid"]), str(document["identity"]), dict(document["claim"])
-    except (OSError, ValueError, KeyError, TypeError):
-        return DeadLease(path, {}) if time.time() - info.st_mtime > _STALE else None
+        locked = _is_locked(handle)
+        try:
+            document = json.loads(os.read(handle, 1 << 20))
+            owner, identity, claim = int(document["pid"]), str(document["identity"]), dict(document["claim"])
+        except (ValueError, KeyError, TypeError):
+            return DeadLease(path, {}) if not locked and time.time() - info.st_mtime > _STALE else None
+        if is_alive(owner, identity):
+            return None
+        for pause in _PAUSES if locked else ():
+            # a child that the process was just starting holds the lock for a moment longer
+            time.sleep(pause)
+            locked = _is_locked(handle)
+            if not locked:
+                break
+        return None if locked else DeadLease(path, claim)
+    except OSError:
+        return None
     finally:
         os.close(handle)
-    return None if is_alive(owner, identity) else DeadLease(path, claim)
 
 
 def _is_locked(handle: int) -> bool:

@@ -1,0 +1,29 @@
+"""Throwaway worktrees for trials, made so that nothing of a trial reaches the user's repository or another trial."""
+
+from kcut.isolation.checkout import Checkout, CheckoutFailed, inspect
+from kcut.isolation.environment import clean_environment, ignored_files, venv_inside
+from kcut.isolation.fingerprint import Fingerprint, fingerprint
+from kcut.isolation.freeze import Frozen
+from kcut.isolation.leftovers import sweep
+from kcut.isolation.protected import protected_paths
+from kcut.isolation.run import Isolation, isolate
+from kcut.isolation.snapshot import snapshot
+from kcut.isolation.worktree import Worktree
+
+__all__ = [
+    "Checkout",
+    "CheckoutFailed",
+    "Fingerprint",
+    "Frozen",
+    "Isolation",
+    "Worktree",
+    "clean_environment",
+    "fingerprint",
+    "ignored_files",
+    "inspect",
+    "isolate",
+    "protected_paths",
+    "snapshot",
+    "sweep",
+    "venv_inside",
+]

@@ -1,0 +1,173 @@
+"""The user's checkout, read once: where it is, what it is at, what is uncommitted. Nothing is written."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from kcut.isolation.alternates import object_folders
+from kcut.model.errors import NotReady, UsageFault
+from kcut.system.git import Git, GitResult, not_a_checkout
+
+#: kcut's own folder, at the root of a checkout: in no trial's tree, never a change.
+STATE = ".claude/eval"
+
+
+class CheckoutFailed(NotReady):
+    """A trial's worktree could not be made; the message is git's own where git said why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Checkout:
+    """A checkout as it was when kcut started.
+
+    `subdir` is where in it kcut was started, "" at the root. `head` and `base` are commit ids. `dirty` are the
+    paths with uncommitted changes. `objects` are the folders of its object store, those it borrows from included.
+    `promisors` are the remotes that a partial clone fetches missing objects from.
+    """
+
+    root: Path
+    subdir: str
+    git_dir: Path
+    common_dir: Path
+    head: str
+    base: str
+    object_format: str
+    dirty: tuple[str, ...]
+    objects: tuple[Path, ...]
+    shallow: bool
+    sparse: bool
+    promisors: tuple[str, ...]
+
+    @property
+    def partial(self) -> bool:
+        """True for a partial clone: not every object is here."""
+        return bool(self.promisors)
+
+    def git(self) -> Git:
+        """git in this checkout, for reading."""
+        return Git(self.root, extra_env={"GIT_NO_REPLACE_OBJECTS": "1"})
+
+
+def inspect(cwd: Path, *, base: str | None = None) -> Checkout:
+    """Read the checkout that `cwd` is in.
+
+    Raises NotReady if there is none that trials could start from: no repository, a bare one, another user's, no
+    commit yet, `cwd` not in the base; UsageFault if `base` names no commit.
+    """
+    git = Git(cwd, extra_env={"GIT_NO_REPLACE_OBJECTS": "1"})
+    top, subdir, git_dir, common_dir = _places(git)
+    head = git.run("rev-parse", "--verify", "-q", "HEAD^{commit}")
+    if not head.ok:
+        raise _no_head(git)
+    wanted = head.text if base is None else _commit(git, base)
+    facts = git.run("rev-parse", "--show-object-format", "--is-shallow-repository").text.split("\n")
+    settings = _settings(git)
+    root = Path(os.path.realpath(top))
+    checkout = Checkout(
+        root=root,
+        subdir=subdir,
+        git_dir=git_dir,
+        common_dir=common_dir,
+        head=head.text,
+        base=wanted,
+        object_format=facts[0] if facts[0] in {"sha1", "sha256"} else "sha1",
+        dirty=uncommitted(root),
+        objects=object_folders(common_dir / "objects"),
+        shallow=facts[-1] == "true",
+        sparse=_is_true(settings.get("core.sparsecheckout", "false")),
+        promisors=_promisors(settings),
+    )
+    _check_subdir(checkout)
+    return checkout
+
+
+def _places(git: Git) -> tuple[str, str, Path, Path]:
+    """Root, sub-directory (without a trailing slash), git directory and common directory."""
+    asked = ("--show-toplevel", "--show-prefix", "--git-dir", "--git-common-dir")
+    result = git.run("rev-parse", "--path-format=absolute", *asked)
+    if not result.ok:
+        raise not_a_checkout(result)
+    lines = os.fsdecode(result.stdout).split("\n")[:-1]
+    if len(lines) != len(asked):  # a path with a line break in it: one question at a time
+        lines = [git.ask("rev-parse", "--path-format=absolute", question) for question in asked]
+    top, prefix, git_dir, common_dir = lines
+    if not top:
+        raise not_a_checkout(GitResult((), 128, b"", b"fatal: this operation must be run in a work tree"))
+    return top, prefix.removesuffix("/"), Path(os.path.realpath(git_dir)), Path(os.path.realpath(common_dir))
+
+
+def _no_head(git: Git) -> NotReady:
+    """Why HEAD is no commit: there is none yet, or what it names is missing."""
+    named = git.run("rev-parse", "--verify", "-q", "HEAD")
+    if named.ok:
+        return NotReady("HEAD does not lead to a commit", remedy=f"git says HEAD is {named.text}; try: git fsck")
+    return NotReady("no HEAD commit in this repository", remedy="commit once, then run again")
+
+
+def _commit(git: Git, rev: str) -> str:
+    found = git.run("rev-parse", "--verify", "-q", "--end-of-options", f"{rev}^{{commit}}")
+    if rev and found.ok:
+        return found.text
+    raise UsageFault(f"--base {rev} names no commit here", remedy=found.error or "see: git log --oneline --all")
+
+
+def uncommitted(root: Path) -> tuple[str, ...]:
+    """The paths with uncommitted changes, relative to the root; kcut's own folder left out. No lock is taken."""
+    result = Git(root).must(*STATUS)
+    return tuple(dict.fromkeys(entry[3:] for entry in result.fields()))
+
+
+#: What differs from HEAD, file by file. Submodules count if their commit differs: trials do not see into them.
+STATUS = (
+    "status",
+    "--porcelain=v1",
+    "-z",
+    "--untracked-files=all",
+    "--no-renames",
+    "--ignore-submodules=dirty",
+    "--",
+    ":/",
+    f":(top,exclude){STATE}",
+)
+
+
+def _settings(git: Git) -> dict[str, str]:
+    """The settings of the repository that say what kind it is: the last value of each, names in lower case."""
+    listed = git.run("config", "-z", "--get-regexp", r"^(core\.sparsecheckout|extensions\.|remote\..*\.promisor)")
+    found: dict[str, str] = {}
+    for entry in listed.fields():
+        name, _, value = entry.partition("\n")
+        found[name] = value or "true"
+    return found
+
+
+def _is_true(value: str) -> bool:
+    return value.lower() in {"true", "yes", "on", "1"}
+
+
+def _promisors(settings: dict[str, str]) -> tuple[str, ...]:
+    names = [
+        name.removeprefix("remote.").removesuffix(".promisor")
+        for name, value in settings.items()
+        if name.startswith("remote.") and name.endswith(".promisor") and _is_true(value)
+    ]
+    old = settings.get("extensions.partialclone")
+    return tuple(dict.fromkeys([*([old] if old else []), *names]))
+
+
+def _check_subdir(checkout: Checkout) -> None:
+    """Refuse a sub-directory that the base does not have; in a partial clone the first checkout tells."""
+    if not checkout.subdir:
+        return
+    found = checkout.git().run("cat-file", "-t", f"{checkout.base}:{checkout.subdir}")
+    if found.text == "tree" or (checkout.partial and not found.ok):
+        return
+    raise missing_subdir(checkout.subdir, checkout.base)
+
+
+def missing_subdir(subdir: str, base: str) -> CheckoutFailed:
+    """The error for a base that lacks the folder that kcut was started in."""
+    return CheckoutFailed(
+        f"the base {base[:12]} has no folder {subdir}, where trials were to run",
+        remedy="commit it, start kcut from another folder, or choose another commit with --base",
+    )

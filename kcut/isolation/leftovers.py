@@ -1,0 +1,75 @@
+"""What a run owns outside of its state folder, how it is removed, and how a dead run's is found and removed."""
+
+import contextlib
+import os
+import re
+from pathlib import Path
+
+from kcut.isolation import linked
+from kcut.isolation.freeze import is_folder
+from kcut.system.files import remove_tree
+from kcut.system.lease import dead_lease
+
+#: The names of runs' folders: a number that nobody else has.
+NAME = re.compile("w-[0-9a-f]{16}")
+#: Leases lie in the folder of their run, one per time that it was started.
+LEASES = "lease-*.json"
+#: kcut's own part of a run's folder; trials' folders lie beside it.
+OWN = "own"
+#: A worktree that is to stay has a file of this ending, named like its folder, in kcut's part.
+KEPT = ".kept"
+
+
+def clear(folder: Path, common_dir: Path | None) -> list[str]:
+    """Remove a run's folder, and its registrations in the user's repository, but for worktrees that are kept.
+
+    Returns what could not be removed, with the reason.
+    """
+    left: list[str] = []
+    kept = {file.stem for file in (folder / OWN).glob(f"*{KEPT}")}
+    if common_dir is not None:
+        left += linked.unregister(common_dir, folder, but=kept)
+    if not is_folder(folder) or folder.lstat().st_uid != os.getuid():
+        return left
+    with contextlib.suppress(OSError):
+        folder.chmod(0o700)
+    if not kept:
+        return left + remove_tree(folder)
+    for entry in list(folder.iterdir()):
+        if entry.name not in {OWN, *kept}:
+            left += remove_tree(entry)
+    for entry in list((folder / OWN).iterdir()):
+        # kept worktrees go on reading what their repository borrows; nothing else is needed any more
+        if entry.name not in {"origin", "store"} and entry.suffix != KEPT:
+            left += remove_tree(entry)
+    return left
+
+
+def _is_a_runs(folder: str, lease: Path) -> bool:
+    """True if a lease's file and the folder that it claims have a name that only kcut gives: a file that came with
+    the repository must not make kcut remove anything else."""
+    name = Path(folder).name
+    return Path(folder).is_absolute() and NAME.fullmatch(name) is not None and lease.name == f"lease-{name}.json"
+
+
+def sweep(state_root: Path) -> list[str]:
+    """Remove what dead kcut processes of this checkout left behind, and nothing else.
+
+    `state_root` is the state folder. Worktrees that were to be kept stay. Returns a line for each run's folder that
+    was removed or, with the reason, could not be.
+    """
+    told: list[str] = []
+    for path in sorted(state_root.glob(f"runs/*/{LEASES}")):
+        lease = dead_lease(path)
+        if lease is None:
+            continue
+        left: list[str] = []
+        folder, common_dir = lease.claim.get("folder"), lease.claim.get("common_dir")
+        if isinstance(folder, str) and _is_a_runs(folder, path):
+            left = clear(Path(folder), Path(common_dir) if isinstance(common_dir, str) else None)
+            for prepared in path.parent.glob(f"{Path(folder).name}-*"):
+                left += remove_tree(prepared)
+            told += [f"could not remove {line}" for line in left] or [f"removed {folder}"]
+        if not left:
+            path.unlink(missing_ok=True)
+    return told

@@ -1,0 +1,112 @@
+"""Linked worktrees of the user's own repository: registered and unregistered so that git never sees half of one."""
+
+import contextlib
+import errno
+import fcntl
+import os
+from collections.abc import Collection, Iterator
+from pathlib import Path
+
+from kcut.isolation.carried import Carried, config_text
+from kcut.isolation.checkout import Checkout
+from kcut.isolation.repository import write_admin
+from kcut.system.files import remove_tree
+
+#: Endings of a registration's folder for the moment before it is moved in, and after it was moved out.
+_COMING, _GOING = ".new", ".old"
+
+
+@contextlib.contextmanager
+def _alone(common_dir: Path) -> Iterator[None]:
+    """One kcut process at a time; the lock is on the folder itself, so nothing is written for it."""
+    handle = os.open(common_dir, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        with contextlib.suppress(OSError):
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
+
+
+def register(checkout: Checkout, tree: Path, name: str, prepared: Path, carried: Carried) -> Path:
+    """Register `tree` as a detached worktree at the base; returns its administrative folder, all of it at once.
+
+    git reads every folder in `worktrees/`, also one that is only half written: so it is written elsewhere, at
+    `prepared`, and moved in.
+    """
+    worktrees = checkout.common_dir / "worktrees"
+    admin = worktrees / name
+    with _alone(checkout.common_dir):
+        worktrees.mkdir(exist_ok=True)
+        _write(prepared, checkout, tree, carried)
+        try:
+            prepared.rename(admin)
+        except OSError as error:
+            remove_tree(prepared)
+            if error.errno != errno.EXDEV:
+                raise
+            nearby = checkout.common_dir / f"{name}{_COMING}"  # the same file system as where it belongs
+            _write(nearby, checkout, tree, carried)
+            nearby.rename(admin)
+    return admin
+
+
+def _write(folder: Path, checkout: Checkout, tree: Path, carried: Carried) -> None:
+    common = os.fspath(checkout.common_dir)
+    sparse = carried.files.get("info/sparse-checkout")
+    write_admin(folder, worktree=tree, common=common, commit=checkout.base, sparse=sparse)
+    if checkout.sparse and (checkout.git_dir / "config.worktree").is_file():
+        # settings that hold for one worktree: the new one gets those of a sparse checkout, as git itself does it
+        own = [setting for setting in carried.settings if setting[0].startswith("core.sparsecheckout")]
+        (folder / "config.worktree").write_text(config_text(own))
+
+
+def unregister(common_dir: Path, folder: Path, *, but: Collection[str] = ()) -> list[str]:
+    """Remove the registrations of all worktrees below a run's folder, locked ones too, but for those in `but`.
+
+    They are known by their name, which begins with the folder's own, and by where they lead: the user's are never
+    touched. Returns what could not be removed.
+    """
+    worktrees = common_dir / "worktrees"
+    left: list[str] = []
+    with _alone(common_dir):
+        for admin in worktrees.glob(f"{folder.name}-*"):
+            if admin.name.removeprefix(f"{folder.name}-") not in but and _leads_below(admin, folder):
+                left += _drop(common_dir, admin)
+        for passing in (_COMING, _GOING):
+            for admin in common_dir.glob(f"{folder.name}-*{passing}"):
+                left += remove_tree(admin)
+        with contextlib.suppress(OSError):
+            worktrees.rmdir()  # only if it is empty, as git itself does
+    return left
+
+
+def drop(common_dir: Path, name: str) -> list[str]:
+    """Remove one registration, if it was made; returns what could not be removed."""
+    worktrees = common_dir / "worktrees"
+    with _alone(common_dir):
+        left = _drop(common_dir, worktrees / name)
+        with contextlib.suppress(OSError):
+            worktrees.rmdir()
+    return left
+
+
+def _drop(common_dir: Path, admin: Path) -> list[str]:
+    away = common_dir / f"{admin.name}{_GOING}"
+    try:
+        admin.rename(away)  # out of git's sight at once, then emptied
+    except FileNotFoundError:
+        return []
+    except OSError:
+        away = admin
+    return remove_tree(away)
+
+
+def _leads_below(admin: Path, folder: Path) -> bool:
+    try:
+        target = os.fsdecode((admin / "gitdir").read_bytes()).removesuffix("\n")
+    except FileNotFoundError:
+        return True  # half written or half removed, and named by a number that only this run has
+    except OSError:
+        return False
+    return Path(target).is_relative_to(folder)

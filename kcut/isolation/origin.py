@@ -1,0 +1,167 @@
+"""The repository, kcut's own, that every worktree of a run is checked out of and compared with.
+
+A trial can change its own repository's settings, index and hooks as it likes: kcut never asks that one.
+"""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from kcut.isolation.carried import carried
+from kcut.isolation.checkout import STATE, Checkout, CheckoutFailed
+from kcut.isolation.large_files import LARGE_FILES, bring_large_files
+from kcut.isolation.reads import Reader
+from kcut.isolation.repository import Blueprint
+from kcut.isolation.snapshot import QUIET, without_state, write_commit, write_snapshot
+from kcut.model.errors import NotReady, UsageFault
+from kcut.model.plan import CheckoutPlan
+from kcut.system.files import remove_tree
+from kcut.system.git import Git, join
+
+_REFS = {"head": (), "tags": ("refs/tags",), "all": ("refs",)}
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """`git_dir` is kcut's repository with the commit that trials start from, `tree` is that commit's tree.
+
+    `trials` says how theirs are made.
+
+    `hidden` are the paths below kcut's own folder that the commit tracks: they stay out of every worktree.
+    """
+
+    git_dir: Path
+    commit: str
+    tree: str
+    trials: Blueprint
+    hidden: tuple[str, ...]
+    fetch_env: dict[str, str]
+
+    def git(self, tree: Path, index: Path, *, config: tuple[str, ...] = ()) -> Git:
+        """git on a worktree with an index of the caller's choice, settings and objects from here."""
+        return Git(
+            tree,
+            git_dir=self.git_dir,
+            work_tree=tree,
+            index=index,
+            config=(*config, "submodule.recurse=false", "core.untrackedCache=false"),
+            fetches=True,
+            translated=True,
+            extra_env=self.fetch_env,
+        )
+
+    def alone(self) -> "Origin":
+        """The same, with trials whose repositories borrow no objects."""
+        return replace(self, trials=replace(self.trials, borrowed=()))
+
+    def check_out(self, tree: Path, index: Path) -> None:
+        """Fill an empty worktree and write its index. Raises CheckoutFailed with git's own message."""
+        git = self.git(tree, index)
+        done = git.run("read-tree", "-u", "--reset", self.commit)
+        if not done.ok:
+            raise CheckoutFailed(f"the checkout of {self.commit[:12]} failed: {done.complaint}", remedy=done.error)
+        if self.hidden:
+            remove_tree(tree / STATE)
+            parent = (tree / STATE).parent
+            if parent.is_dir() and not any(parent.iterdir()):
+                parent.rmdir()
+            git.must("update-index", "-z", "--skip-worktree", "--stdin", stdin=join(self.hidden))
+
+
+def make_origin(checkout: Checkout, plan: CheckoutPlan, folder: Path, excluded: tuple[str, ...]) -> Origin:
+    """Write the run's own repository into `folder`, which exists.
+
+    Raises UsageFault for options that exclude each other, NotReady if the uncommitted changes are not those planned,
+    CheckoutFailed if git cannot read the base.
+    """
+    _check(plan)
+    taken = carried(checkout)
+    plain = Blueprint(
+        commit=plan.base,
+        object_format=checkout.object_format,
+        carried=taken,
+        promisor=checkout.promisors[0] if checkout.promisors else None,
+        borrowed=checkout.objects,
+        refs=_refs(checkout, plan),
+        excluded=excluded,
+    )
+    git_dir = folder / "origin"
+    plain.write(git_dir, bare=False)
+    fetch_env = taken.environment()
+    git = Git(folder, git_dir=git_dir, index=folder / "origin.index", config=QUIET, fetches=True, extra_env=fetch_env)
+    try:
+        tree = _snapshot(checkout, plan, git_dir)
+        if plan.history == "none":
+            return _without_history(plain, git, folder, plan.base, tree)
+        commit, own = plan.base, checkout.partial or taken.moved_large_files
+        if tree is not None:
+            commit, own = write_commit(git, plan.base, tree, parent=plan.base, message=b"uncommitted changes\n"), True
+            (git_dir / "HEAD").write_text(f"{commit}\n")
+        borrowed = (git_dir / "objects", *plain.borrowed) if own else plain.borrowed
+        if taken.moved_large_files or plan.isolation == "clone":
+            bring_large_files(git, commit, taken.large_files, git_dir / LARGE_FILES)
+        root = git.ask("rev-parse", "--verify", f"{commit}^{{tree}}")
+        hidden = git.must("ls-tree", "-r", "-z", "--name-only", commit, "--", STATE).fields()
+    except NotReady as error:
+        if isinstance(error, UsageFault):
+            raise
+        raise CheckoutFailed(error.message, remedy=error.remedy) from error
+    trials = replace(plain, commit=commit, borrowed=borrowed)
+    return Origin(git_dir, commit, root, trials, tuple(hidden), fetch_env)
+
+
+def _check(plan: CheckoutPlan) -> None:
+    if plan.history == "none" and plan.refs != "head":
+        raise UsageFault(
+            f"--history none leaves nothing that --refs {plan.refs} could name",
+            remedy="leave out one of them",
+        )
+    if plan.isolation == "worktree":
+        refused = {
+            "--history none": plan.history == "none",
+            f"--refs {plan.refs}": plan.refs != "head",
+            "--dirty include": plan.snapshot is not None,
+        }
+        for option in (name for name, given in refused.items() if given):
+            raise UsageFault(
+                f"{option} cannot be had with --isolation worktree, which shares your repository",
+                remedy="use --isolation sealed, the default",
+            )
+
+
+def _refs(checkout: Checkout, plan: CheckoutPlan) -> tuple[tuple[str, str], ...]:
+    names = _REFS[plan.refs]
+    if not names:
+        return ()
+    found = Reader(checkout.git(), checkout.git_dir).refs(names)
+    return tuple(ref for ref in found if not ref[1].startswith("refs/replace/"))
+
+
+def _snapshot(checkout: Checkout, plan: CheckoutPlan, git_dir: Path) -> str | None:
+    """The tree of the uncommitted changes, written into `git_dir`; None if trials do not get them."""
+    if plan.snapshot is None:
+        return None
+    tree = write_snapshot(checkout, git_dir)
+    if tree != plan.snapshot:
+        raise NotReady(
+            "the uncommitted changes are not those that were to be included",
+            remedy="something changed them meanwhile; start again",
+        )
+    return tree
+
+
+def _without_history(plain: Blueprint, git: Git, folder: Path, base: str, tree: str | None) -> Origin:
+    """An origin with one parentless commit and the objects that it needs, which borrows from nobody."""
+    tree = without_state(git, tree or base)
+    commit = write_commit(git, base, tree, parent=None)
+    alone = replace(
+        plain.carried,
+        settings=tuple(setting for setting in plain.carried.settings if not setting[0].startswith("remote.")),
+        files={name: data for name, data in plain.carried.files.items() if name != "shallow"},
+    )
+    store = folder / "store"
+    lone = replace(plain, commit=commit, carried=alone, promisor=None, borrowed=(), refs=())
+    lone.write(store, bare=False)
+    bring_large_files(git, commit, alone.large_files, store / LARGE_FILES)
+    git.must("pack-objects", "-q", "--revs", str(store / "objects" / "pack" / "pack"), stdin=f"{commit}\n".encode())
+    remove_tree(folder / "origin")
+    return Origin(store, commit, tree, replace(lone, borrowed=(store / "objects",)), (), dict(git.extra_env or {}))
