@@ -54,7 +54,7 @@ class LazyGroup(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """As click's, with the nearest name in the message."""
         name = args[0]
-        if name not in COMMANDS and not name.startswith("-"):
+        if name not in COMMANDS and not name.startswith("-") and not ctx.resilient_parsing:
             import difflib
 
             near = difflib.get_close_matches(name, COMMANDS, n=1)
@@ -136,8 +136,11 @@ def main() -> NoReturn:
         complain(f"kcut runs on Linux and macOS, not on {sys.platform}")
         sys.exit(EXIT_USAGE)
     for signum in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(signum, _raise_interrupted)
+        if signal.getsignal(signum) is not signal.SIG_IGN:  # nohup, or a background job of a plain script
+            signal.signal(signum, _raise_interrupted)
     code = run()
+    for signum in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(signum, signal.SIG_IGN)  # the exit code is decided
     try:
         sys.stdout.flush()
     except BrokenPipeError:

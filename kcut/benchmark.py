@@ -1,0 +1,345 @@
+"""The data flow of a run: trials through an engine, each recorded as it ends, then summed up and decided."""
+
+import os
+import platform
+import secrets
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Protocol
+
+from kcut import __version__, artifacts
+from kcut.engine import Engine
+from kcut.isolation import Checkout, clean_environment, fingerprint, ignored_files, isolate, sweep
+from kcut.model.artifact import Artifact, Environment, Warn
+from kcut.model.errors import KcutError, UsageFault
+from kcut.model.run import RunRecord
+from kcut.model.trial import TrialKey, TrialRecord
+from kcut.resolve import Ready, again, safe_plan
+from kcut.schedule import TrialSchedule
+from kcut.store import Store, state_dir
+from kcut.system import git
+from kcut.system.clock import Clock, timestamp
+from kcut.system.proc import Supervisors
+from kcut.system.signals import StopSignals
+from kcut.trial import Bench, Probe, probe, run_trial
+from kcut.verdict import assemble, early_invalid
+
+
+class Observer(Protocol):
+    """Who watches a run. `phase` comes from the trials' threads, the rest from the main one."""
+
+    def began(self, run: RunRecord, ready: Ready, done: int) -> None:
+        """The run is recorded; `done` trials are final already (a resumed run)."""
+        ...
+
+    def probed(self, result: Probe) -> None:
+        """What the score said of the untouched base."""
+        ...
+
+    def phase(self, key: TrialKey, phase: str) -> None:
+        """A trial entered a phase."""
+        ...
+
+    def finished(self, record: TrialRecord, again_in: float | None) -> None:
+        """An attempt ended; it will be run again after that many seconds, or it is final (None)."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """A run that came to its end: its artifact, where that was saved (None if it has no verdict), worktrees kept.
+
+    `stopped` is the signal that ended it early, `done` how many of its trials are final.
+    """
+
+    run: RunRecord
+    artifact: Artifact
+    path: Path | None
+    kept: tuple[tuple[TrialKey, str], ...] = ()
+    stopped: int | None = None
+    done: int = 0
+
+
+class _Watch:
+    """Tells what changed in the user's checkout since it was last asked; asked from the trials' threads."""
+
+    def __init__(self, checkout: Checkout, links: tuple[str, ...]) -> None:
+        self._checkout, self._links = checkout, links
+        self._lock = threading.Lock()
+        self._last = fingerprint(checkout, links)
+
+    def __call__(self) -> tuple[str, ...]:
+        with self._lock:
+            now = fingerprint(self._checkout, self._links)
+            changed = self._last.differences(now)
+            self._last = now
+            return changed
+
+
+def new_run(ready: Ready, clock: Clock) -> RunRecord:
+    """A run's record at its beginning: a fresh id, what runs, and what is to be done."""
+    now = clock.now()
+    return RunRecord(
+        run_id=f"{now:%Y%m%dT%H%M%SZ}-{secrets.token_hex(4)}",
+        ts=timestamp(now),
+        plan=safe_plan(ready.plan),
+        environment=Environment(
+            kcut=__version__,
+            git=git.version(),
+            python=platform.python_version(),
+            platform=f"{sys.platform}-{platform.machine()}",
+        ),
+        warnings=ready.warnings,
+    )
+
+
+def benchmark(
+    ready: Ready, *, engine: Engine, store: Store, clock: Clock, stop: StopSignals, observer: Observer
+) -> Finished:
+    """Run a benchmark from its beginning. After a signal, `stopped` is set and finished trials stay recorded.
+
+    Raises NotReady if no worktree can be made.
+    """
+    run = new_run(ready, clock)
+    store.begin(run)
+    return _go(run, ready, (), engine=engine, store=store, clock=clock, stop=stop, observer=observer)
+
+
+def resume(
+    ref: str, cwd: Path, *, engine: Engine, store: Store, clock: Clock, stop: StopSignals, observer: Observer
+) -> Finished:
+    """Go on with a recorded run; a trial that is final is not run again. Raises as `benchmark`, and UsageFault."""
+    run = store.find(ref)
+    if run.state == "invalid":
+        raise UsageFault(
+            f"run {run.run_id} can carry no verdict: {run.note or 'it was invalid'}",
+            remedy="mend the cause, and start a new run",
+        )
+    if run.state == "finished":
+        artifact = assemble(run, store.attempts(run.run_id))
+        path = artifacts.reserve(git.toplevel(cwd), run.plan.component, run.plan.out)
+        artifacts.write(path, artifact)
+        return Finished(run, artifact, path)
+    ready = again(run, cwd)
+    return _go(
+        run,
+        ready,
+        store.attempts(run.run_id),
+        engine=engine,
+        store=store,
+        clock=clock,
+        stop=stop,
+        observer=observer,
+    )
+
+
+def _go(
+    run: RunRecord,
+    ready: Ready,
+    recorded: tuple[TrialRecord, ...],
+    *,
+    engine: Engine,
+    store: Store,
+    clock: Clock,
+    stop: StopSignals,
+    observer: Observer,
+) -> Finished:
+    store.claim(run.run_id)
+    schedule = TrialSchedule(ready.plan, recorded, clock.monotonic)
+    observer.began(run, ready, len(schedule.final))
+    try:
+        warnings = _trials(
+            run, ready, schedule, engine=engine, store=store, clock=clock, stop=stop, observer=observer
+        )
+    except KcutError as error:
+        update = {"state": "invalid", "note": error.message, "ended": timestamp(clock.now())}
+        store.finish(run.model_copy(update=update), None)
+        raise
+    return _conclude(run, ready, schedule, warnings, store=store, clock=clock, stop=stop)
+
+
+def _trials(
+    run: RunRecord,
+    ready: Ready,
+    schedule: TrialSchedule,
+    *,
+    engine: Engine,
+    store: Store,
+    clock: Clock,
+    stop: StopSignals,
+    observer: Observer,
+) -> list[Warn]:
+    """Probe the base, then run what the schedule hands out; returns the run's warnings so far."""
+    plan, checkout = ready.plan, ready.checkout
+    state = state_dir(checkout.root)
+    sweep(state)
+    folder = state / "runs" / run.run_id
+    folder.mkdir(parents=True, exist_ok=True)
+    warnings = list(run.warnings)
+    with ExitStack() as stack:
+        supervisors = stack.enter_context(Supervisors())
+        isolation = stack.enter_context(isolate(checkout, plan.checkout, run_id=run.run_id, state=folder))
+
+        def halt() -> None:
+            schedule.halt()
+            supervisors.stop()
+            engine.wake()
+
+        stop.on_stop(halt, supervisors.kill)
+        bench = Bench(
+            plan=plan,
+            spec=ready.spec,
+            isolation=isolation,
+            supervisors=supervisors,
+            clock=clock,
+            environ=clean_environment(os.environ),
+            protected=ready.protected,
+            watch=_Watch(checkout, plan.checkout.link_paths),
+            on_phase=observer.phase,
+            logs=folder if plan.logs else None,
+        )
+        if not schedule.attempts:
+            result = probe(bench)
+            observer.probed(result)
+            warnings += _probe_warnings(result)
+        results = engine.map_unordered(partial(run_trial, bench=bench), schedule)
+        _record(run, schedule, results, store=store, supervisors=supervisors, observer=observer, stop=stop)
+    if isolation.left:
+        warnings.append(
+            Warn(code="leftover", evidence={"paths": isolation.left[:10]}, advice="remove it by hand, or: kcut clean")
+        )
+    return warnings
+
+
+def _record(
+    run: RunRecord,
+    schedule: TrialSchedule,
+    results: Iterator[TrialRecord | None],
+    *,
+    store: Store,
+    supervisors: Supervisors,
+    observer: Observer,
+    stop: StopSignals,
+) -> None:
+    """Record every attempt the moment it ends; stop as soon as the run can only end invalid."""
+    try:
+        for record in results:
+            if record is None:
+                continue
+            store.record(run.run_id, record)
+            again_in = schedule.finished(record)
+            observer.finished(record, again_in)
+            if early_invalid(run.plan, schedule.final) is not None and not stop.stopped:
+                schedule.halt()
+                supervisors.stop()
+    except BaseException:
+        supervisors.stop()  # the trials' threads must end before the iteration can be closed
+        raise
+
+
+def _conclude(
+    run: RunRecord,
+    ready: Ready,
+    schedule: TrialSchedule,
+    warnings: list[Warn],
+    *,
+    store: Store,
+    clock: Clock,
+    stop: StopSignals,
+) -> Finished:
+    """Decide on what ran, write the artifact, and close the record."""
+    attempts = schedule.attempts
+    ended = timestamp(clock.now())
+    if schedule.budget_stop:
+        warnings.append(_budget_warning(run, schedule))
+    warnings += _hints(ready.checkout, attempts)
+    note = early_invalid(run.plan, schedule.final)
+    if note is None and schedule.unknown_cost:
+        note = "--max-cost needs the cost of every trial, and a trial's cost is unknown"
+    whole = note is not None or schedule.complete or schedule.budget_stop
+    if not whole and stop.signum is None:
+        raise AssertionError("a run ends complete, invalid, out of budget, or by a signal")
+    state = "finished" if whole else "interrupted"
+    run = run.model_copy(update={"warnings": tuple(warnings), "note": note, "ended": ended, "state": state})
+    artifact = assemble(run, attempts)
+    path = None
+    if whole and artifact.decision is not None and artifact.decision.verdict == "invalid":
+        run = run.model_copy(update={"state": "invalid", "note": note or artifact.reason})
+    elif whole:
+        path = ready.artifact
+        artifacts.write(path, artifact)
+    store.finish(run, artifact)
+    kept = tuple((record.key, record.kept) for record in attempts if record.kept is not None)
+    return Finished(run, artifact, path, kept, None if whole else stop.signum, len(schedule.final))
+
+
+def _probe_warnings(result: Probe) -> list[Warn]:
+    if result.passes:
+        return [
+            Warn(
+                code="baseline-passes",
+                evidence={"exit": result.exit},
+                advice="the score passes before any work was done: make it check what the task is to achieve",
+            )
+        ]
+    return []
+
+
+def _budget_warning(run: RunRecord, schedule: TrialSchedule) -> Warn:
+    spent = sum(record.usage.cost_usd or 0.0 for record in schedule.attempts)
+    pairs = sum(schedule.pair_done(pair) for pair in range(run.plan.k))
+    return Warn(
+        code="budget-stop",
+        evidence={"spentUsd": round(spent, 6), "maxCostUsd": run.plan.max_cost, "pairs": pairs},
+        advice="the next pair would not have fitted: raise --max-cost to run all pairs",
+    )
+
+
+def _hints(checkout: Checkout, attempts: tuple[TrialRecord, ...]) -> list[Warn]:
+    """What only the whole run shows: notes of trials, and files that the trials did not have."""
+    warnings = [
+        Warn(code=code, evidence={"trials": trials[:10], "count": len(trials)}, advice=advice)
+        for code, advice, trials in (
+            (
+                "checkout-changed",
+                "the trials used the base as it was at the start; run again if the change matters",
+                _noted(attempts, "your checkout changed"),
+            ),
+            (
+                "leftover",
+                "remove it by hand, or try: kcut clean",
+                _noted(attempts, "could not remove"),
+            ),
+        )
+        if trials
+    ]
+    ended = sum(record.ended for record in attempts)
+    if ended:
+        warnings.append(
+            Warn(
+                code="processes-ended",
+                evidence={"processes": ended},
+                advice="what a phase starts is ended with it: start a server that the score needs in the score",
+            )
+        )
+    if attempts and not any(record.outcome.value == "pass" for record in attempts):
+        exits = {(record.task_exit, record.score_exit) for record in attempts}
+        ignored = ignored_files(checkout) if len(exits) == 1 else ()
+        if ignored:
+            warnings.append(
+                Warn(
+                    code="ignored-files",
+                    evidence={"paths": list(ignored[:10])},
+                    advice="all trials failed alike, and git ignores files they may need: try --copy or --setup",
+                )
+            )
+    return warnings
+
+
+def _noted(attempts: tuple[TrialRecord, ...], start: str) -> list[str]:
+    return [f"{record.key}: {note}" for record in attempts for note in record.notes if note.startswith(start)]

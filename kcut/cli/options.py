@@ -1,0 +1,75 @@
+"""Values that options take: durations, counts, money. A wrong one gets one sentence that names the option."""
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from kcut.model.errors import UsageFault
+
+_UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
+_DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(s|m|h|)")
+
+
+def _name(param: click.Parameter | None) -> str:
+    return param.opts[-1] if param is not None and param.opts else "the value"
+
+
+def seconds(text: str) -> float | None:
+    """The seconds of `90`, `90s`, `1.5m` or `2h`; None if it is none of these."""
+    found = _DURATION.fullmatch(text.strip().lower())
+    return float(found[1]) * _UNITS[found[2]] if found else None
+
+
+class Value(click.ParamType[Any]):
+    """An option's type made of a function that returns None for what it does not take."""
+
+    def __init__(self, name: str, read: Callable[[str], Any], rule: str) -> None:
+        self.name = name
+        self._read = read
+        self._rule = rule
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The value read; raises UsageFault with the rule that it breaks."""
+        if isinstance(value, bool) or not isinstance(value, str | int | float):
+            return value
+        read = self._read(str(value))
+        if read is None:
+            raise UsageFault(f"{_name(param)} must be {self._rule} (got {value})")
+        return read
+
+
+def _count(least: int) -> Callable[[str], int | None]:
+    def read(text: str) -> int | None:
+        text = text.strip()
+        return int(text) if re.fullmatch(r"\+?[0-9]{1,9}", text) and int(text) >= least else None
+
+    return read
+
+
+def _duration(text: str) -> float | None:
+    value = seconds(text)
+    return value if value is not None and 0 < value <= 10_000_000 else None
+
+
+def _waits(text: str) -> tuple[float, ...] | None:
+    values = [seconds(part) for part in text.split(",")]
+    return None if any(value is None for value in values) else tuple(value for value in values if value is not None)
+
+
+def _money(text: str) -> float | None:
+    return float(text) if re.fullmatch(r"\s*\$?\d{1,9}(\.\d+)?\s*", text) and "$" not in text else None
+
+
+def _seed(text: str) -> int | None:
+    value = _count(0)(text) if len(text.strip()) <= 9 else (int(text) if re.fullmatch(r"[0-9]{10}", text) else None)
+    return value if value is not None and value < 2**31 else None
+
+
+COUNT = Value("n", _count(1), "a whole number of at least 1")
+WHOLE = Value("n", _count(0), "a whole number of at least 0")
+DURATION = Value("time", _duration, "a time such as 90, 90s, 10m or 2h")
+WAITS = Value("times", _waits, "a list of times such as 5s,30s")
+MONEY = Value("usd", _money, "an amount in US dollars such as 2.50")
+SEED = Value("n", _seed, "a whole number from 0 to 2147483647")

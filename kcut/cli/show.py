@@ -1,0 +1,157 @@
+"""`kcut show`: one run, trial by trial."""
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from kcut.cli.checkout import root
+from kcut.cli.columns import aligned
+from kcut.cli.common import color_option, emit_json, json_option, wants_color
+from kcut.cli.config import ConfiguredCommand
+from kcut.cli.suggest import runs
+from kcut.report.text import count, duration, money, plain
+
+if TYPE_CHECKING:
+    from kcut.model.artifact import TrialRow
+    from kcut.model.run import RunRecord
+    from kcut.model.trial import TrialRecord
+    from kcut.store import Event, RunRow
+
+HEADER = ("trial", "outcome", "reason", "task", "score", "time", "cost", "turns", "attempts", "failing")
+NUMBERS = {"task", "score", "time", "cost", "turns", "attempts"}
+COLORS = {"pass": "green", "fail": "red", "void": "yellow"}
+
+HELP = """Show one run: what was planned, and how each trial ended, with the criteria that failed.
+
+RUN is a run's id, a unique beginning of one, or last (the default).
+
+\b
+Examples:
+  kcut show
+  kcut show 20261130T151500Z
+  kcut show last --json
+"""
+
+
+@click.command("show", cls=ConfiguredCommand, help=HELP)
+@click.argument("run", default="last", shell_complete=runs)
+@json_option
+@color_option
+def command(run: str, as_json: bool, color: str) -> int:
+    """Print the run; see HELP."""
+    place = root()
+    from kcut.store import Store
+    from kcut.verdict import assemble
+
+    with Store.open(place, create=False) as store:
+        record = store.find(run)
+        attempts = store.attempts(record.run_id)
+        events = store.events(record.run_id)
+        line = next(row for row in store.history() if row.run_id == record.run_id)
+    trials = assemble(record, attempts).trials if attempts else ()
+    if as_json:
+        failing = _failing(attempts)
+        rows = [row.document() | {"failing": list(failing[row.pair, row.cohort])} for row in trials]
+        emit_json({"run": _document(record, line), "trials": rows})
+        return 0
+    paint = wants_color(color)
+    click.echo("\n".join(_facts(record, line)))
+    if trials:
+        click.echo("\n" + _table(trials, _failing(attempts), color=paint), color=paint)
+    else:
+        click.echo("\nno trial has ended yet")
+    remarks = _remarks(record, attempts, events)
+    if remarks:
+        click.echo("\n" + "\n".join(remarks))
+    return 0
+
+
+def _failing(attempts: "tuple[TrialRecord, ...]") -> dict[tuple[int, str], tuple[str, ...]]:
+    """The criteria that failed in the last attempt of each trial, by pair and cohort."""
+    return {(attempt.key.pair, attempt.key.cohort.value): attempt.failing for attempt in attempts}
+
+
+def _shown(text: str | None) -> str | None:
+    """A command with the credentials in it replaced."""
+    from kcut.redact import redact
+
+    return None if text is None else redact(text)[0]
+
+
+def _document(run: "RunRecord", line: "RunRow") -> dict[str, Any]:
+    document = run.document()
+    plan = document.pop("plan")
+    plan |= {name: _shown(plan[name]) for name in ("task", "score", "setup")}
+    if plan["spec"]:
+        plan["spec"] = {"path": plan["spec"]["path"]}
+    facts = {"component": plan["component"], "k": plan["k"], "decision": line.decision, "pass": line.pass_}
+    return document | facts | {"plan": plan}
+
+
+def _facts(run: "RunRecord", line: "RunRow") -> list[str]:
+    """What was planned and what became of it, a line per fact."""
+    plan, place = run.plan, run.plan.checkout
+    head = [f"run {plain(run.run_id)}", plain(plan.component), count(plan.k, "pair"), run.state]
+    if line.decision not in {None, run.state}:
+        head.append(f"decision {line.decision}")
+    if line.pass_ is not None:
+        head.append("PASS" if line.pass_ else "FAIL")
+    base = place.base[:12] + (f", in {plain(place.subdir)}" if place.subdir else "")
+    if place.dirty:
+        base += f", the uncommitted changes {'included' if place.dirty_mode == 'include' else 'left out'}"
+    facts = {
+        "began": plain(run.ts) + (f", ended {plain(run.ended)}" if run.ended else ""),
+        "base": base,
+        "order": f"seed {plan.seed}, {count(plan.jobs, 'job')}, {place.isolation} worktrees",
+        "task": _shown(plan.task),
+        "score": _shown(plan.score_line) or "the task's exit code",
+        "setup": _shown(plan.setup),
+        "rule": plan.rule + (f", a gain of at least {plain(plan.min_gain)}" if plan.min_gain else ""),
+    }
+    return ["   ".join(head), *(f"  {name:6} {plain(text)}" for name, text in facts.items() if text)]
+
+
+def _table(trials: "tuple[TrialRow, ...]", failing: dict[tuple[int, str], tuple[str, ...]], *, color: bool) -> str:
+    rows: list[tuple[str, ...]] = [HEADER]
+    rows += [
+        (
+            f"{row.cohort} #{row.pair}",
+            row.outcome,
+            (row.reason or "-") + (" (late)" if row.late else ""),
+            "limit" if row.timed_out else _number(row.task_exit),
+            _number(row.score_exit),
+            duration(row.wall_ms),
+            money(row.cost_usd),
+            _number(row.turns),
+            str(row.attempts),
+            " ".join(map(plain, failing.get((row.pair, row.cohort), ()))) or "-",
+        )
+        for row in trials
+    ]
+    right = {HEADER.index(name) for name in NUMBERS}
+
+    def style(column: int, cell: str, padded: str) -> str:
+        return click.style(padded, fg=COLORS[cell]) if color and column == 1 and cell in COLORS else padded
+
+    return aligned(rows, right=right, style=style)
+
+
+def _number(value: int | None) -> str:
+    return "-" if value is None else str(value)
+
+
+def _remarks(run: "RunRecord", attempts: "tuple[TrialRecord, ...]", events: "tuple[Event, ...]") -> list[str]:
+    """What else a person should hear: why there is no verdict, warnings, what trials left."""
+    lines = [f"invalid: {plain(run.note)}"] if run.note else []
+    lines += [f"warning  {plain(warn.code)}: {plain(warn.advice)}" for warn in run.warnings]
+    for attempt in attempts:
+        name = f"{attempt.key}, attempt {attempt.attempt}" if attempt.attempt > 1 else str(attempt.key)
+        lines += [f"{name}: {plain(note)}" for note in attempt.notes]
+        if attempt.touched:
+            lines.append(f"{name}: changed protected files: {', '.join(map(plain, attempt.touched))}")
+        if attempt.kept:
+            lines.append(f"{name}: kept in {plain(attempt.kept)}")
+    lines += [f"{plain(event.ts)}  {plain(event.kind)}" for event in events]
+    if run.state == "interrupted":
+        lines.append(f"go on with: kcut benchmark --resume {plain(run.run_id)}")
+    return lines

@@ -1,0 +1,227 @@
+"""Progress on stderr while a run goes on: a live view on a terminal, plain lines elsewhere."""
+
+import sys
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Self
+
+from kcut.model.outcome import Cohort, Outcome
+from kcut.model.plan import Plan
+from kcut.model.run import RunRecord
+from kcut.model.trial import TrialKey, TrialRecord
+from kcut.report.text import duration, plain
+from kcut.resolve import Ready
+from kcut.trial import Probe
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+    from rich.live import Live
+
+
+def plan_text(plan: Plan, ready: Ready) -> str:
+    """What is about to run, in one line. Credentials in the plan are the caller's to replace."""
+    if ready.spec is not None and plan.spec is not None:
+        checks = len(ready.spec.checks)
+        score = f"score {plain(plan.spec.path)} ({checks} check{'s' * (checks != 1)})"
+    else:
+        score = f"score {plain(plan.score)}" if plan.score else "score: the task's own exit code"
+    return "   ".join(
+        [
+            plain(plan.component),
+            f"2 cohorts x {plan.k} trial{'s' * (plan.k != 1)}",
+            f"{plan.checkout.isolation} worktrees of {plan.checkout.base[:7]}",
+            f"seed {plan.seed}",
+            score,
+        ]
+    )
+
+
+def notes(ready: Ready) -> list[str]:
+    """What a person should know before the first trial, a line each."""
+    lines = []
+    if ready.protected:
+        shown = ", ".join(plain(path) for path in ready.protected[:4])
+        more = f" and {len(ready.protected) - 4} more" if len(ready.protected) > 4 else ""
+        lines.append(f"restored from the base before scoring: {shown}{more}")
+    if ready.spec is not None:
+        manual = sum(criterion.check is None for criterion in ready.spec.criteria)
+        if manual:
+            lines.append(
+                f"{manual} criteri{'on' if manual == 1 else 'a'} without a check: a person's, not scored here"
+            )
+    if ready.plan.checkout.link_paths:
+        lines.append("writes through linked paths reach your files: " + ", ".join(ready.plan.checkout.link_paths))
+    if ready.checkout.dirty:
+        shown = ", ".join(plain(path) for path in ready.checkout.dirty[:5])
+        more = f" and {len(ready.checkout.dirty) - 5} more" if len(ready.checkout.dirty) > 5 else ""
+        what = "are in every trial" if ready.plan.checkout.dirty_mode == "include" else "are in no trial"
+        lines.append(f"uncommitted changes {what}: {shown}{more}")
+    return lines
+
+
+def probe_note(result: Probe) -> str | None:
+    """What the score said of the untouched base, None if it was not asked."""
+    if result.stopped:
+        return None
+    if result.note is not None:
+        return f"on the untouched base: {plain(result.note)}"
+    if result.passes is None:
+        return None
+    if result.passes:
+        return "the score passes on the untouched base: the task can show no benefit"
+    if result.broken:
+        return f"the score cannot run on the untouched base (exit {result.exit})"
+    return "the score fails on the untouched base, as it should"
+
+
+def outcome_words(record: TrialRecord) -> str:
+    """`pass 18.7s`, `void rate_limit`."""
+    if record.outcome is Outcome.VOID:
+        return f"void {record.reason}"
+    return f"{record.outcome.value} {duration(record.wall_ms)}"
+
+
+@dataclass
+class _State:
+    """What is known of the run; guarded by `lock`."""
+
+    k: int = 0
+    final: dict[TrialKey, TrialRecord] = field(default_factory=dict)
+    running: dict[TrialKey, tuple[str, float]] = field(default_factory=dict)
+    void: int = 0
+    done_before: int = 0
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+
+class PlainProgress:
+    """One line per finished pair, and one per trial that is run again."""
+
+    def __init__(self, write: Callable[[str], None], now: Callable[[], float], *, quiet: bool, verbose: bool) -> None:
+        self._write, self._now = write, now
+        self._quiet, self._verbose = quiet, verbose
+        self._state = _State()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        """Nothing to restore."""
+
+    def began(self, run: RunRecord, ready: Ready, done: int) -> None:
+        """Print the plan line and its notes."""
+        self._state.k, self._state.done_before = run.plan.k, done
+        self.say(plan_text(run.plan, ready))
+        for line in notes(ready):
+            self.say(f"  note  {line}")
+        if done:
+            self.say(f"  note  going on with run {run.run_id}: {done} of {2 * run.plan.k} trials are done")
+
+    def probed(self, result: Probe) -> None:
+        """Print what the score said of the base."""
+        note = probe_note(result)
+        if note is not None:
+            self.say(f"  note  {note}")
+
+    def phase(self, key: TrialKey, phase: str) -> None:
+        """Remember what runs; called from the trials' threads."""
+        with self._state.lock:
+            self._state.running[key] = (phase, self._now())
+
+    def finished(self, record: TrialRecord, again_in: float | None) -> None:
+        """Print the pair once both of its trials are final, and each attempt that is run again."""
+        with self._state.lock:
+            self._state.running.pop(record.key, None)
+            if record.outcome is Outcome.VOID:
+                self._state.void += 1
+            if again_in is None:
+                self._state.final[record.key] = record
+            pair = [self._state.final.get(TrialKey(record.key.pair, cohort)) for cohort in Cohort]
+        if again_in is not None:
+            wait = f" in {again_in:g} s" if again_in else ""
+            self.say(f"  {record.key}  {outcome_words(record)}: again{wait}")
+        elif all(pair):
+            words = "   ".join(f"{one.key} {outcome_words(one)}" for one in pair if one is not None)
+            self.say(f"pair {record.key.pair + 1} of {self._state.k}   {words}")
+        if self._verbose:
+            for note in record.notes:
+                self.say(f"  {record.key}  {plain(note)}")
+
+    def say(self, line: str) -> None:
+        """Print a line unless quiet."""
+        if not self._quiet:
+            self._write(line)
+
+
+class LiveProgress(PlainProgress):
+    """A line per running trial and one bar, redrawn in place; no running verdict."""
+
+    def __init__(self, console: "Console", now: Callable[[], float], *, verbose: bool) -> None:
+        super().__init__(self._print, now, quiet=False, verbose=verbose)
+        self._console = console
+        self._live: Live | None = None
+        self._start = now()
+
+    def __enter__(self) -> Self:
+        from rich.live import Live
+
+        self._live = Live(console=self._console, get_renderable=self._view, refresh_per_second=4, transient=True)
+        self._live.start()
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        """Take the live view away."""
+        if self._live is not None:
+            self._live.stop()
+
+    def _print(self, line: str) -> None:
+        from rich.text import Text
+
+        self._console.print(Text(line), soft_wrap=True)
+
+    def _view(self) -> "RenderableType":
+        from rich.console import Group
+        from rich.text import Text
+
+        with self._state.lock:
+            running = sorted(self._state.running.items(), key=lambda item: (item[0].pair, item[0].cohort.value))
+            done = len(self._state.final) + self._state.done_before
+            fresh, void, planned = len(self._state.final), self._state.void, 2 * self._state.k
+        now = self._now()
+        room = max(1, self._console.size.height - 3)
+        lines = [
+            Text(f"  {key}  {phase} {clock(now - since)}", no_wrap=True, overflow="ellipsis")
+            for key, (phase, since) in running[:room]
+        ]
+        if not planned:
+            return Group(*lines)
+        width = max(8, min(30, self._console.size.width - 50))
+        filled = width * done // planned
+        words = f"{done} of {planned} done   {void} void"
+        if fresh and done < planned:
+            words += f"   about {clock((now - self._start) / fresh * (planned - done))} left"
+        bar = Text.assemble("  ", ("━" * filled, "green"), ("━" * (width - filled), "dim"), f"  {words}")
+        bar.no_wrap = True
+        return Group(*lines, bar)
+
+
+def clock(seconds: float) -> str:
+    """`0:41`, `12:03`, `1:02:03`."""
+    whole = max(0, int(seconds))
+    hours, rest = divmod(whole, 3600)
+    minutes, rest = divmod(rest, 60)
+    return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"
+
+
+def progress(now: Callable[[], float], *, live: bool, quiet: bool, verbose: bool, color: bool) -> PlainProgress:
+    """The progress that fits: live on a terminal, plain lines elsewhere, silence with --quiet."""
+    if live and not quiet:
+        from rich.console import Console
+
+        console = Console(stderr=True, no_color=not color, highlight=False, markup=False)
+        return LiveProgress(console, now, verbose=verbose)
+
+    def write(line: str) -> None:
+        print(line, file=sys.stderr, flush=True)
+
+    return PlainProgress(write, now, quiet=quiet, verbose=verbose)

@@ -1,0 +1,243 @@
+"""From what a person asked to a plan that can run: every usage error comes from here, before any trial."""
+
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Literal
+
+from kcut.artifacts import reserve
+from kcut.checkpoint import Spec, parse_spec
+from kcut.evaluate import read_spec
+from kcut.isolation import Checkout, inspect, protected_paths, snapshot, venv_inside
+from kcut.isolation.extras import find_extras
+from kcut.isolation.place import find_place
+from kcut.model.artifact import Warn
+from kcut.model.errors import UsageFault
+from kcut.model.plan import CheckoutPlan, Plan, SpecText
+from kcut.model.run import RunRecord
+from kcut.plan import SEED_LIMIT
+from kcut.redact import redact
+from kcut.scoreline import executables
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ask:
+    """The options of a benchmark as they were given; times in seconds."""
+
+    component: str
+    task: str
+    score: str | None = None
+    spec: Path | None = None
+    k: int = 5
+    out: str | None = None
+    jobs: int = 1
+    seed: int | None = None
+    base: str | None = None
+    refs: Literal["head", "tags", "all"] = "head"
+    history: Literal["full", "none"] = "full"
+    dirty: Literal["ignore", "include"] = "ignore"
+    copy: tuple[str, ...] = ()
+    link: tuple[str, ...] = ()
+    workdir: str | None = None
+    isolation: Literal["sealed", "worktree", "clone"] = "sealed"
+    isolate_home: bool = False
+    setup: str | None = None
+    timeout: float = 1800
+    score_timeout: float = 300
+    setup_timeout: float = 600
+    keep: Literal["none", "failed", "all"] = "none"
+    logs: bool = False
+    protect: tuple[str, ...] = ()
+    unprotect: tuple[str, ...] = ()
+    probe: bool = True
+    void_retries: int = 2
+    retry_wait: tuple[float, ...] = (5.0, 30.0)
+    agent_output: Literal["auto", "none"] = "auto"
+    min_gain: str | None = None
+    rule: Literal["point", "evidence"] = "point"
+    max_cost: float | None = None
+
+
+@dataclass(frozen=True)
+class Ready:
+    """A plan and what it was made of. `artifact` is where the verdict will be written."""
+
+    plan: Plan
+    checkout: Checkout
+    spec: Spec | None
+    artifact: Path
+    protected: tuple[str, ...]
+    warnings: tuple[Warn, ...] = ()
+
+
+def resolve(ask: Ask, cwd: Path, environ: Mapping[str, str]) -> Ready:
+    """Check everything that can be wrong before a trial, and return the plan. Raises UsageFault or NotReady."""
+    _check_words(ask)
+    checkout = inspect(cwd, base=ask.base)
+    spec_text, spec = _spec(ask.spec, cwd)
+    plan = Plan(
+        component=ask.component,
+        task=ask.task,
+        score=ask.score,
+        spec=spec_text,
+        k=ask.k,
+        out=ask.out,
+        seed=secrets.randbelow(SEED_LIMIT) if ask.seed is None else ask.seed,
+        checkout=CheckoutPlan(
+            base=checkout.base,
+            base_rev=ask.base,
+            dirty=bool(checkout.dirty),
+            dirty_mode=ask.dirty,
+            snapshot=snapshot(checkout) if ask.dirty == "include" and checkout.dirty else None,
+            subdir=checkout.subdir,
+            isolation=ask.isolation,
+            refs=ask.refs,
+            history=ask.history,
+            copy_paths=ask.copy,
+            link_paths=ask.link,
+            workdir=ask.workdir,
+        ),
+        setup=ask.setup,
+        timeout=ask.timeout,
+        score_timeout=ask.score_timeout,
+        setup_timeout=ask.setup_timeout,
+        jobs=ask.jobs,
+        isolate_home=ask.isolate_home,
+        keep=ask.keep,
+        logs=ask.logs,
+        protect=ask.protect,
+        unprotect=ask.unprotect,
+        probe=ask.probe,
+        void_retries=ask.void_retries,
+        retry_wait=ask.retry_wait,
+        agent_output=ask.agent_output,
+        min_gain=ask.min_gain,
+        rule=ask.rule,
+        max_cost=ask.max_cost,
+    )
+    find_place(checkout, ask.workdir)
+    find_extras(checkout, plan.checkout)
+    artifact = reserve(checkout.root, ask.component, ask.out)
+    return Ready(plan, checkout, spec, artifact, protected(plan, checkout), _warnings(plan, checkout, environ))
+
+
+def again(run: RunRecord, cwd: Path) -> Ready:
+    """What a recorded run needs to go on. Raises NotReady or UsageFault if the checkout has changed since."""
+    plan = run.plan
+    checkout = inspect(cwd, base=plan.checkout.base_rev)
+    if checkout.base != plan.checkout.base:
+        raise UsageFault(
+            f"the base has changed since the run began: {plan.checkout.base[:12]} then, {checkout.base[:12]} now",
+            remedy=f"go on from that commit (git checkout {plan.checkout.base[:12]}), or start a new run",
+        )
+    if checkout.subdir != plan.checkout.subdir:
+        raise UsageFault(
+            f"the run was started in {plan.checkout.subdir or 'the root'} of the checkout",
+            remedy="change to that folder, then resume",
+        )
+    if plan.checkout.dirty_mode == "include":
+        now = snapshot(checkout) if checkout.dirty else None
+        if now != plan.checkout.snapshot:
+            raise UsageFault(
+                "the uncommitted changes are not those that the run began with (--dirty include)",
+                remedy="restore them, or start a new run",
+            )
+    if any(warning.code == "credential" for warning in run.warnings):
+        raise UsageFault(
+            "the run's commands held a credential, which kcut does not keep, so they cannot be run again",
+            remedy="put the credential into an environment variable, and start a new run",
+        )
+    spec = parse_spec(plan.spec.text) if plan.spec is not None else None
+    artifact = reserve(checkout.root, plan.component, plan.out)
+    return Ready(plan, checkout, spec, artifact, protected(plan, checkout))
+
+
+def protected(plan: Plan, checkout: Checkout) -> tuple[str, ...]:
+    """The base's files that are restored before scoring: what the score runs, and what --protect names."""
+    scripts = executables(plan.score) if plan.score is not None else ()
+    return protected_paths(checkout, scripts, plan.protect, plan.unprotect)
+
+
+def safe_plan(plan: Plan) -> Plan:
+    """The plan as it is recorded: credentials in its commands replaced by `***`."""
+    return plan.model_copy(
+        update={
+            name: redact(text)[0] for name in ("task", "score", "setup") if (text := getattr(plan, name)) is not None
+        }
+    )
+
+
+def _check_words(ask: Ask) -> None:
+    if not ask.component.strip():
+        raise UsageFault("--component needs a name", remedy="name what you measure, e.g. --component tidy-imports")
+    if not ask.task.strip():
+        raise UsageFault("--task needs a command", remedy="e.g. --task ./run.sh")
+    for option in ("component", "task", "score", "setup", "out"):
+        text = getattr(ask, option) or ""
+        if any("\ud800" <= char <= "\udfff" for char in text):
+            raise UsageFault(f"--{option} is not valid UTF-8", remedy="put such bytes into a script, and run that")
+    if ask.score is not None and ask.spec is not None:
+        raise UsageFault("--score and --spec both given", remedy="use one of them: a trial has one score")
+    if ask.score is not None and not ask.score.strip():
+        raise UsageFault("--score needs a command", remedy="leave it out to score by the task's own exit code")
+    if ask.min_gain is not None:
+        gain(ask.min_gain)
+
+
+def gain(text: str) -> Fraction:
+    """`--min-gain` as an exact fraction between -1 and 1; raises UsageFault."""
+    try:
+        value = Fraction(text.strip())
+    except (ValueError, ZeroDivisionError):
+        value = None
+    if value is None or not -1 <= value <= 1:
+        raise UsageFault(
+            f"--min-gain must be a number from -1 to 1, such as 0.1 or 1/3 (got {text})",
+        )
+    return value
+
+
+def _spec(path: Path | None, cwd: Path) -> tuple[SpecText | None, Spec | None]:
+    if path is None:
+        return None, None
+    text = read_spec(cwd / path)
+    spec = parse_spec(text, source=str(path))
+    if spec.unclosed:
+        raise UsageFault(f"{path}: {spec.unclosed[0].sentence}", remedy="close it: what it swallowed is not checked")
+    if not spec.checks:
+        raise UsageFault(
+            f"{path}: no criterion has a check, so no trial could pass",
+            remedy="give a criterion an eval block, or score with --score CMD",
+        )
+    return SpecText(path=str(path), text=text), spec
+
+
+def _warnings(plan: Plan, checkout: Checkout, environ: Mapping[str, str]) -> tuple[Warn, ...]:
+    warnings: list[Warn] = []
+    if any(redact(text)[1] for text in (plan.task, plan.score or "", plan.setup or "")):
+        warnings.append(
+            Warn(
+                code="credential",
+                advice="pass it in an environment variable: the record keeps *** and the run cannot be resumed",
+            )
+        )
+    if checkout.dirty and plan.checkout.dirty_mode == "ignore":
+        warnings.append(
+            Warn(
+                code="dirty",
+                evidence={"paths": list(checkout.dirty[:10]), "count": len(checkout.dirty)},
+                advice="the trials have none of these changes: commit them, or use --dirty include",
+            )
+        )
+    inside = venv_inside(checkout, environ)
+    if inside is not None:
+        warnings.append(
+            Warn(
+                code="shared-install",
+                evidence={"path": inside},
+                advice="both cohorts would run the code of your checkout: install it with --setup in each worktree",
+            )
+        )
+    return tuple(warnings)

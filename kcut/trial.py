@@ -1,0 +1,330 @@
+"""One trial: open a worktree, set up, run the task, freeze, score, close. It returns data and never raises."""
+
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from kcut.agents import AgentReport, read_output
+from kcut.agents.sidecar import Sidecar, read_sidecar
+from kcut.checkpoint import Spec
+from kcut.evaluate import evaluate
+from kcut.isolation import CheckoutFailed, Isolation, Worktree
+from kcut.logs import HEAD, TrialLogs
+from kcut.model.outcome import Cohort, Outcome, Void
+from kcut.model.plan import Plan
+from kcut.model.trial import TrialKey, TrialRecord, Usage
+from kcut.schedule import TrialRequest
+from kcut.system.clock import Clock, timestamp
+from kcut.system.proc import Ran, Supervisors
+
+#: How much of the end of each output stream is read for an agent's terminal event.
+TAIL = 1024 * 1024
+#: A shell's own words for "cannot run that" and "no such command": the score itself is broken.
+BROKEN_EXITS = frozenset({126, 127})
+#: Folders of a trial's own with --isolate-home, by variable.
+HOME_FOLDERS = {
+    "HOME": "home",
+    "XDG_CONFIG_HOME": "home/.config",
+    "XDG_DATA_HOME": "home/.local/share",
+    "XDG_STATE_HOME": "home/.local/state",
+    "XDG_CACHE_HOME": "home/.cache",
+}
+
+
+@dataclass(frozen=True)
+class Bench:
+    """What trials run on: everything they need beside their request."""
+
+    plan: Plan
+    spec: Spec | None
+    isolation: Isolation
+    supervisors: Supervisors
+    clock: Clock
+    environ: Mapping[str, str]  # cleaned of git's bindings, KCUT_* and the marks of an enclosing agent session
+    protected: tuple[str, ...] = ()
+    watch: Callable[[], tuple[str, ...]] = lambda: ()  # what changed in the user's checkout since the last call
+    on_phase: Callable[[TrialKey, str], None] = lambda _key, _phase: None
+    logs: Path | None = None
+
+
+@dataclass
+class _Findings:
+    """What is known of an attempt so far."""
+
+    outcome: Outcome | None = None
+    reason: Void | None = None
+    stopped: bool = False
+    task: Ran | None = None
+    score_exit: int | None = None
+    score_broken: bool = False
+    usage: Usage = field(default_factory=Usage)
+    report: AgentReport | None = None
+    tree: str | None = None
+    touched: tuple[str, ...] = ()
+    failing: tuple[str, ...] = ()
+    ended: int = 0
+    kept: str | None = None
+    notes: list[str] = field(default_factory=list)
+
+    def void(self, reason: Void, note: str | None = None) -> None:
+        self.outcome, self.reason = Outcome.VOID, reason
+        if note:
+            self.notes.append(note)
+
+
+class _Phases:
+    """Times the phases of one attempt in milliseconds."""
+
+    def __init__(self, clock: Clock, tell: Callable[[str], None]) -> None:
+        self._clock, self._tell = clock, tell
+        self.start = self._since = clock.monotonic()
+        self._name: str | None = None
+        self.spent: dict[str, float] = {}
+
+    def begin(self, name: str | None) -> None:
+        now = self._clock.monotonic()
+        if self._name is not None:
+            self.spent[self._name] = self.spent.get(self._name, 0.0) + (now - self._since) * 1000
+        self._name, self._since = name, now
+        if name is not None:
+            self._tell(name)
+
+    @property
+    def wall_ms(self) -> float:
+        return (self._clock.monotonic() - self.start) * 1000
+
+
+def trial_environment(
+    environ: Mapping[str, str], plan: Plan, key: TrialKey, seed: int, worktree: Worktree
+) -> dict[str, str]:
+    """The environment of every command of a trial. Inherited values of the same names are overridden."""
+    env = dict(environ)
+    env.pop("OLDPWD", None)
+    if plan.isolate_home:
+        for name, folder in HOME_FOLDERS.items():
+            path = worktree.scratch / folder
+            path.mkdir(parents=True, exist_ok=True)
+            env[name] = str(path)
+    return env | {
+        "PWD": str(worktree.cwd),
+        "HARNESS_COMPONENT": plan.component,
+        "HARNESS_COMPONENT_ENABLED": key.cohort.enabled,
+        "HARNESS_TRIAL": str(key.pair),
+        "HARNESS_TRIAL_OUT": str(worktree.scratch / "trial-out.json"),
+        "HARNESS_SEED": str(seed),
+    }
+
+
+def run_trial(request: TrialRequest, bench: Bench) -> TrialRecord | None:
+    """Run one attempt. Returns its record, or None if kcut was told to stop before it ended; never raises."""
+    found = _Findings()
+    phases = _Phases(bench.clock, lambda name: bench.on_phase(request.key, name))
+    started_at = timestamp(bench.clock.now())
+    try:
+        _perform(request, bench, found, phases)
+    except Exception as error:  # noqa: BLE001  # a fault of the harness is data, not a verdict on the component
+        found.void(Void.HARNESS, f"{type(error).__name__}: {error}")
+    phases.begin(None)
+    if found.stopped:
+        return None
+    changed = bench.watch()
+    if changed:
+        found.notes.append("your checkout changed while this trial ran: " + ", ".join(changed[:5]))
+    task, report = found.task, found.report
+    return TrialRecord(
+        key=request.key,
+        attempt=request.attempt,
+        position=request.position,
+        seed=request.seed,
+        outcome=found.outcome or Outcome.FAIL,
+        reason=found.reason,
+        late=report.late if report is not None and found.reason is report.void else False,
+        task_exit=task.code if task is not None else None,
+        score_exit=found.score_exit,
+        score_broken=found.score_broken,
+        timed_out=task.timed_out if task is not None else False,
+        wall_ms=phases.wall_ms,
+        phases_ms=phases.spent,
+        usage=found.usage,
+        agent=report.cli if report is not None else None,
+        tree=found.tree,
+        touched=found.touched,
+        failing=found.failing,
+        ended=found.ended,
+        retry_after_s=report.retry_after_s if report is not None else None,
+        kept=found.kept,
+        notes=tuple(found.notes),
+        started_at=started_at,
+    )
+
+
+def _perform(request: TrialRequest, bench: Bench, found: _Findings, phases: _Phases) -> None:
+    phases.begin("open")
+    with ExitStack() as stack:
+        try:
+            worktree = stack.enter_context(bench.isolation.open())
+        except (CheckoutFailed, OSError) as error:
+            found.void(Void.WORKTREE, str(error))
+            return
+        phases.begin("apply")
+        env = trial_environment(bench.environ, bench.plan, request.key, request.seed, worktree)
+        logs = TrialLogs.of(bench.logs, f"{request.key.cohort.value}-{request.key.pair}-{request.attempt}")
+        _Work(bench, worktree, env, logs, found).do(phases.begin)
+        if not found.stopped and _keeps(bench.plan, found):
+            found.kept = str(worktree.keep())
+        phases.begin("close")
+    if worktree.leftover:
+        found.notes.append(f"could not remove {worktree.leftover[0]}")
+
+
+def _keeps(plan: Plan, found: _Findings) -> bool:
+    return plan.keep == "all" or (plan.keep == "failed" and found.outcome is not Outcome.PASS)
+
+
+@dataclass(frozen=True, slots=True)
+class _Work:
+    """What is done in an open worktree; it notes what it sees in `found`."""
+
+    bench: Bench
+    worktree: Worktree
+    env: Mapping[str, str]
+    logs: TrialLogs
+    found: _Findings
+
+    def do(self, begin: Callable[[str], None]) -> None:
+        """Setup, task, freeze, score; `begin` is told of each phase."""
+        begin("setup")
+        if not self.set_up():
+            return
+        begin("task")
+        plan, found = self.bench.plan, self.found
+        reads = plan.agent_output == "auto" or self.logs.wanted
+        task = found.task = self.shell("task", plan.task, plan.timeout, reads=reads)
+        begin("freeze")
+        if found.stopped:
+            return
+        if task.error is not None:
+            found.void(Void.HARNESS, task.error)
+            return
+        sidecar = read_sidecar(Path(self.env["HARNESS_TRIAL_OUT"]))
+        found.tree = self.worktree.freeze().tree
+        if self.logs.wanted:
+            self.logs.write("task.diff", self.worktree.diff())
+        self.account(sidecar, task)
+        if found.outcome is None:
+            begin("score")
+            self.worktree.mend()
+            found.touched = self.worktree.restore(self.bench.protected)
+            self.score()
+
+    def shell(self, phase: str, command: str, timeout: float, *, reads: bool = False) -> Ran:
+        """Run a shell command in the worktree; everything it started is ended when this returns."""
+        keep = TAIL if reads or self.logs.wanted else 0
+        ran = self.bench.supervisors.run(
+            ["/bin/sh", "-c", command],
+            cwd=self.worktree.cwd,
+            env=self.env,
+            timeout=timeout,
+            keep=keep,
+            head=HEAD if self.logs.wanted else 0,
+        )
+        self.logs.streams(phase, ran)
+        self.found.ended += ran.ended
+        self.found.stopped = self.found.stopped or ran.interrupted
+        return ran
+
+    def set_up(self) -> bool:
+        """Run `--setup`, if there is one; False if the trial ends here."""
+        plan = self.bench.plan
+        if plan.setup is None:
+            return True
+        done = self.shell("setup", plan.setup, plan.setup_timeout)
+        if self.found.stopped:
+            return False
+        if done.error is None and done.code == 0 and not done.timed_out:
+            return True
+        how = f"timed out after {plan.setup_timeout:g} s" if done.timed_out else f"exit {done.code}"
+        self.found.void(Void.SETUP, done.error or f"--setup failed: {how}")
+        return False
+
+    def account(self, sidecar: Sidecar | None, task: Ran) -> None:
+        """Usage and void reason, from the sidecar if it can be read, else from an agent's terminal event."""
+        found = self.found
+        if sidecar is not None:
+            found.usage = sidecar.usage
+            if sidecar.void is not None:
+                found.void(sidecar.void, "the task's sidecar says so")
+            return
+        if self.bench.plan.agent_output == "none":
+            return
+        report = read_output(task.stdout, task.stderr, exit_code=task.code, timed_out=task.timed_out)
+        if report is not None:
+            found.report, found.usage = report, report.usage
+            if report.void is not None:
+                found.void(report.void, report.why)
+
+    def score(self) -> None:
+        """Decide pass or fail: by the spec, else by `--score`, else by the task's own exit."""
+        plan, found = self.bench.plan, self.found
+        if self.bench.spec is not None:
+            passed = self.score_by_spec(self.bench.spec)
+            if found.outcome is not None:
+                return
+        else:
+            ran = found.task
+            if plan.score is not None:
+                ran = self.shell("score", plan.score, plan.score_timeout)
+                if ran.error is not None:
+                    found.void(Void.HARNESS, ran.error)
+                    return
+                found.score_broken = ran.timed_out
+            if ran is None:
+                raise AssertionError("a trial is scored after its task")
+            found.score_exit = ran.code
+            found.score_broken = found.score_broken or ran.code in BROKEN_EXITS
+            passed = ran.code == 0 and not ran.timed_out
+        found.outcome = Outcome.PASS if passed else Outcome.FAIL
+
+    def score_by_spec(self, spec: Spec) -> bool:
+        """Run the spec's checks; True if none fails and at least one passes."""
+        found = self.found
+        timeout = self.bench.plan.score_timeout
+        runner = self.bench.supervisors
+        result = evaluate(spec, runner=runner, cwd=self.worktree.cwd, env=self.env, timeout=timeout)
+        found.stopped = result.interrupted
+        if result.error is not None:
+            found.void(Void.HARNESS, result.error)
+        found.failing = result.failing
+        found.ended += result.ended
+        found.score_exit = 0 if result.passes else 1
+        found.score_broken = result.broken
+        return result.passes
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """What the score said of the untouched base: None if `--setup` failed there, or kcut was told to stop."""
+
+    passes: bool | None
+    exit: int | None = None
+    broken: bool = False
+    stopped: bool = False
+    note: str | None = None
+
+
+def probe(bench: Bench) -> Probe:
+    """Score the untouched base once, after `--setup`, in the WITHOUT environment.
+
+    Raises CheckoutFailed if no worktree can be made: no trial could be either.
+    """
+    plan, found = bench.plan, _Findings()
+    with bench.isolation.open() as worktree:
+        env = trial_environment(bench.environ, plan, TrialKey(0, Cohort.WITHOUT), 0, worktree)
+        work = _Work(bench, worktree, env, TrialLogs(None), found)
+        scored = plan.probe and (bench.spec is not None or plan.score is not None)
+        if scored and work.set_up():
+            work.score()
+    if found.stopped or found.outcome in {None, Outcome.VOID}:
+        return Probe(None, stopped=found.stopped, note=found.notes[0] if found.notes else None)
+    return Probe(found.outcome is Outcome.PASS, found.score_exit, found.score_broken)

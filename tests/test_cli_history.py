@@ -1,0 +1,299 @@
+"""`kcut history`, `show` and `report`: views of the record that change nothing."""
+
+import json
+import shlex
+import shutil
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kcut.cli.report import overall
+from kcut.model.run import RunRecord
+from kcut.store import Store
+from kcut.verdict import assemble
+from tests.conftest import Kcut, Repo
+from tests.records import a_run, an_attempt
+
+KEEP, CUT, OPEN = "20261130T150000Z-keep", "20261130T160000Z-cut0", "20261130T170000Z-open"
+
+
+def record(repo: Repo, run: RunRecord, passed_with: int, passed_without: int, **changes: Any) -> None:
+    """A finished run, its trials as many passes as said."""
+    with Store.open(repo.path) as store:
+        store.begin(run)
+        for pair in range(run.plan.k):
+            for cohort, passed in (("with", passed_with), ("without", passed_without)):
+                failing = () if pair < passed else ("AC-2", "AC-7")
+                outcome = "pass" if pair < passed else "fail"
+                store.record(run.run_id, an_attempt(pair, cohort, outcome, failing=failing, **changes))
+        ended = run.model_copy(update={"state": "finished", "ended": "2026-11-30T17:00:00.000Z"})
+        store.finish(ended, assemble(ended, store.attempts(run.run_id)))
+
+
+@pytest.fixture(scope="module")
+def template(tmp_path_factory: pytest.TempPathFactory) -> Repo:
+    """Three runs: kept, cut, and one that settles nothing."""
+    repo = Repo(tmp_path_factory.mktemp("template"))
+    record(repo, a_run(KEEP, k=8, ts="2026-11-30T15:00:00.000Z"), 8, 0)
+    record(repo, a_run(CUT, k=20, component="old-rule", ts="2026-11-30T16:00:00.000Z"), 4, 19)
+    record(repo, a_run(OPEN, k=4, component="e\x1b[31mvil\u202e", ts="2026-11-30T17:00:00.000Z"), 3, 2)
+    return repo
+
+
+@pytest.fixture
+def recorded(repo: Repo, template: Repo) -> Repo:
+    """A checkout with those runs."""
+    shutil.copytree(template.path / ".claude", repo.path / ".claude")
+    return repo
+
+
+def document(repo: Repo, kcut: Kcut, *args: str, code: int = 0) -> dict[str, Any]:
+    done = kcut(*args, cwd=repo.path)
+    assert (done.returncode, done.stderr) == (code, "")
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+# -- history
+
+
+def test_history_lists_the_newest_first(recorded: Repo, kcut: Kcut) -> None:
+    done = kcut("history", cwd=recorded.path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "\x1b" not in done.stdout
+    assert "\u202e" not in done.stdout
+    lines = done.stdout.splitlines()
+    assert lines[0].split() == ["run", "when", "(UTC)", "component", "k", "decision", "pass", "state"]
+    assert [line.split()[0] for line in lines[1:]] == [OPEN, CUT, KEEP]
+    assert lines[3].split() == [KEEP, "2026-11-30", "15:00", "tidy-imports", "8", "keep", "yes", "finished"]
+    assert lines[2].split()[-4:] == ["20", "cut", "no", "finished"]
+    assert "e\\x1b[31mvil" in lines[1]
+
+
+def test_history_as_json(recorded: Repo, kcut: Kcut) -> None:
+    found = document(recorded, kcut, "history", "--json")
+    assert list(found) == ["runs"]
+    assert found["runs"][2] == {
+        "runId": KEEP,
+        "ts": "2026-11-30T15:00:00.000Z",
+        "component": "tidy-imports",
+        "k": 8,
+        "decision": "keep",
+        "pass": True,
+        "state": "finished",
+    }
+    assert [run["decision"] for run in found["runs"]] == ["inconclusive", "cut", "keep"]
+
+
+def test_history_of_a_dead_process_is_interrupted(repo: Repo, kcut: Kcut) -> None:
+    with Store.open(repo.path) as store:
+        store.begin(a_run())
+        assert document(repo, kcut, "history", "--json")["runs"][0]["state"] == "running"
+        store.release(a_run().run_id)
+    run = document(repo, kcut, "history", "--json")["runs"][0]
+    assert (run["state"], run["decision"], run["pass"]) == ("interrupted", None, None)
+    shown = kcut("show", cwd=repo.path)
+    assert shown.returncode == 0
+    assert "no trial has ended yet" in shown.stdout
+    assert shown.stdout.endswith(f"go on with: kcut benchmark --resume {a_run().run_id}\n")
+
+
+def test_looking_makes_nothing(repo: Repo, kcut: Kcut) -> None:
+    empty = kcut("history", cwd=repo.path)
+    assert (empty.returncode, empty.stdout) == (0, "")
+    assert empty.stderr == "no run in this checkout yet; start one: kcut benchmark -h\n"
+    assert document(repo, kcut, "history", "--json") == {"runs": []}
+    for command in ("show", "report"):
+        done = kcut(command, cwd=repo.path)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert done.stderr.startswith("kcut: there is no run in this checkout yet\n")
+    assert not (repo.path / ".claude").exists()
+
+
+@pytest.mark.parametrize("command", ["history", "show", "report"])
+def test_outside_of_a_repository(tmp_path: Path, kcut: Kcut, command: str) -> None:
+    done = kcut(command, cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("kcut: not inside a git repository\n")
+
+
+@pytest.mark.parametrize("command", ["history", "show", "report"])
+def test_help_has_examples(kcut: Kcut, command: str) -> None:
+    done = kcut(command, "-h")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert f"Examples:\n    kcut {command}" in done.stdout
+
+
+def test_a_broken_record_is_one_sentence(repo: Repo, kcut: Kcut) -> None:
+    path = repo.write(".claude/eval/kcut.db", b"not a database, " * 100)
+    done = kcut("history", cwd=repo.path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(f"kcut: {path} is not a sound record of kcut: ")
+    assert len(done.stderr.splitlines()) == 2
+    assert path.read_bytes() == b"not a database, " * 100
+
+
+# -- show
+
+
+def test_show_has_plan_trials_and_failing_criteria(recorded: Repo, kcut: Kcut) -> None:
+    done = kcut("show", OPEN[:11], cwd=recorded.path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "\x1b" not in done.stdout
+    assert done.stdout.startswith(f"run {OPEN}   ")
+    assert "  task   ./run.sh\n" in done.stdout
+    assert "  score  ./check.sh\n" in done.stdout
+    lines = [line for line in done.stdout.splitlines() if line.startswith("with")]
+    assert len(lines) == 8
+    assert lines[0].split() == ["with", "#0", "pass", "-", "0", "0", "1.0s", "$0.100", "3", "1", "-"]
+    failed = [line for line in lines if " fail " in line]
+    assert len(failed) == 3
+    assert all(line.endswith("AC-2 AC-7") for line in failed)
+
+
+def test_show_as_json(recorded: Repo, kcut: Kcut) -> None:
+    found = document(recorded, kcut, "show", KEEP, "--json")
+    assert list(found) == ["run", "trials"]
+    run, trials = found["run"], found["trials"]
+    assert (run["runId"], run["component"], run["k"], run["state"]) == (KEEP, "tidy-imports", 8, "finished")
+    assert (run["decision"], run["pass"], run["plan"]["seed"]) == ("keep", True, 7)
+    with Store.open(recorded.path) as store:
+        artifact = assemble(store.find(KEEP), store.attempts(KEEP))
+    rows = [row.document() for row in artifact.trials]
+    assert [{key: row[key] for key in row if key != "failing"} for row in trials] == rows
+    assert {(row["cohort"], tuple(row["failing"])) for row in trials} == {("with", ()), ("without", ("AC-2", "AC-7"))}
+
+
+def test_show_tells_what_a_person_should_hear(repo: Repo, kcut: Kcut) -> None:
+    run = a_run(task="TOKEN=ghp_0123456789abcdefghijABCDEFGHIJ012345 ./run.sh", k=1)
+    with Store.open(repo.path) as store:
+        store.begin(run)
+        store.record(run.run_id, an_attempt(0, "with", "void", reason="overloaded", late=True))
+        last = an_attempt(0, "with", "fail", attempt=2, notes=("odd\x07",), touched=("check.sh",), kept="/tmp/w")
+        store.record(run.run_id, last)
+        store.event(run.run_id, "checkout-changed", {"paths": ["a.txt"]})
+        store.finish(run.model_copy(update={"state": "invalid", "note": "stopped early"}), None)
+    done = kcut("show", cwd=repo.path)
+    assert "ghp_" not in done.stdout
+    assert "invalid: stopped early" in done.stdout
+    assert "with #0, attempt 2: odd\\x07" in done.stdout
+    assert "with #0, attempt 2: changed protected files: check.sh" in done.stdout
+    assert "with #0, attempt 2: kept in /tmp/w" in done.stdout
+    assert "checkout-changed" in done.stdout
+    found = document(repo, kcut, "show", "--json")
+    assert "ghp_" not in json.dumps(found)
+    assert [row["attempts"] for row in found["trials"]] == [2]
+
+
+def test_show_of_no_run_names_the_candidates(recorded: Repo, kcut: Kcut) -> None:
+    done = kcut("show", "20261130", cwd=recorded.path)
+    assert done.returncode == 2
+    assert done.stderr == f"kcut: '20261130' is the beginning of several runs\n      {OPEN}, {CUT}, {KEEP}\n"
+    done = kcut("show", "nix", cwd=recorded.path)
+    assert done.stderr == "kcut: there is no run 'nix' in this checkout\n      list the runs: kcut history\n"
+
+
+# -- report
+
+
+@pytest.mark.parametrize(("run", "decision", "code"), [(KEEP, "keep", 0), (CUT, "cut", 1), (OPEN, "inconclusive", 3)])
+def test_report_of_a_run_exits_by_its_decision(
+    recorded: Repo, kcut: Kcut, run: str, decision: str, code: int
+) -> None:
+    found = document(recorded, kcut, "report", run, "--json", code=code)
+    assert found["decision"] == decision
+    (cell,) = found["cells"]
+    assert list(cell) == ["task", "cli", "model", "with", "without", "decision"]
+    assert (cell["task"], cell["decision"]) == ("./run.sh", decision)
+    text = kcut("report", run, cwd=recorded.path)
+    assert (text.returncode, text.stderr) == (code, "")
+    assert f"evidence: {decision.upper()} - " in text.stdout
+    assert run in text.stdout
+    assert "\x1b" not in text.stdout
+    assert "\x1b[" in kcut("report", run, "--color", "always", cwd=recorded.path).stdout
+    markdown = kcut("report", run, "--format", "markdown", cwd=recorded.path)
+    assert markdown.returncode == code
+    assert markdown.stdout.startswith("### ")
+
+
+def test_report_of_several(recorded: Repo, kcut: Kcut, tmp_path: Path) -> None:
+    with Store.open(recorded.path) as store:
+        artifact = assemble(store.find(KEEP), store.attempts(KEEP))
+    path = tmp_path / "kept.json"
+    path.write_text(json.dumps(artifact.document()))
+    found = document(recorded, kcut, "report", str(path), CUT, OPEN, "-f", "json", code=1)
+    assert [cell["decision"] for cell in found["cells"]] == ["keep", "cut", "inconclusive"]
+    assert found["decision"] == "cut"
+    assert kcut("report", str(path), OPEN, cwd=recorded.path).returncode == 3
+    text = kcut("report", str(path), KEEP, cwd=recorded.path)
+    assert text.returncode == 0
+    assert text.stdout.endswith("\noverall: KEEP (2 benchmarks)\n")
+    alone = kcut("report", str(path), "--json", cwd=tmp_path)  # a file needs no checkout
+    assert (alone.returncode, alone.stderr) == (0, "")
+
+
+def test_report_of_a_stopped_run_is_invalid(repo: Repo, kcut: Kcut) -> None:
+    with Store.open(repo.path) as store:
+        store.begin(a_run())
+        store.record(a_run().run_id, an_attempt())
+        store.finish(a_run(state="interrupted"), None)
+    assert document(repo, kcut, "report", "--json", code=2)["decision"] == "invalid"
+
+
+def test_report_reads_the_first_format(tmp_path: Path, kcut: Kcut) -> None:
+    cohort = {"k": 2, "successes": 2, "passAt": True, "passCaret": True, "successRate": 1.0}
+    old = {"component": "x", "k": 2, "task": "t", "score": None, "with": cohort, "without": cohort}
+    path = tmp_path / "old.json"
+    path.write_text(json.dumps(old | {"pass": False, "reason": "equal", "ts": "2026-01-01T00:00:00Z"}))
+    done = kcut("report", str(path), "--json", cwd=tmp_path)
+    assert done.returncode == 3
+    assert json.loads(done.stdout)["decision"] == "inconclusive"
+    assert kcut("report", str(path), cwd=tmp_path).returncode == 3
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        ("nix", "there is no run 'nix' in this checkout"),
+        ("nix.json", "there is no artifact 'nix.json'"),
+        ("some/where", "there is no artifact 'some/where'"),
+        ("a.txt", "a.txt"),
+        (". --json", "there is no run '.' in this checkout"),
+        ("last --json -f markdown", "--json and --format markdown exclude each other"),
+        ("20261130", "'20261130' is the beginning of several runs"),
+    ],
+)
+def test_report_of_nothing(recorded: Repo, kcut: Kcut, args: str, message: str) -> None:
+    done = kcut("report", *shlex.split(args), cwd=recorded.path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("kcut: ")
+    assert message in done.stderr.splitlines()[0]
+
+
+def test_report_of_a_component_names_its_artifact(recorded: Repo, kcut: Kcut) -> None:
+    recorded.write(".claude/eval/benchmarks/tidy-imports.json", "{}")
+    done = kcut("report", "tidy imports", cwd=recorded.path)
+    assert "kcut report .claude/eval/benchmarks/tidy-imports.json" in done.stderr
+    outside = kcut("report", "nix", cwd=recorded.path.parent)
+    assert outside.stderr == "kcut: there is no artifact 'nix', and no checkout whose run it could be\n"
+
+
+def test_one_decision_for_several() -> None:
+    assert overall(["keep", "cut", "invalid"]) == "invalid"
+    assert overall(["keep", "inconclusive", "cut"]) == "cut"
+    assert overall(["keep", "keep"]) == "keep"
+    assert overall(["keep", "inconclusive"]) == "inconclusive"
+    assert overall([]) == "inconclusive"
+
+
+def test_another_reader_may_hold_the_record(recorded: Repo, kcut: Kcut) -> None:
+    reader = sqlite3.connect(recorded.path / ".claude/eval/kcut.db", isolation_level=None)
+    reader.execute("BEGIN")
+    reader.execute("SELECT count(*) FROM runs").fetchone()
+    assert len(document(recorded, kcut, "history", "--json")["runs"]) == 3
+    reader.execute("ROLLBACK")
+    reader.execute("BEGIN IMMEDIATE")  # a writer in its midst does not stop those who look
+    assert len(document(recorded, kcut, "history", "--json")["runs"]) == 3
+    reader.close()
