@@ -315,6 +315,11 @@ def _hints(checkout: Checkout, attempts: tuple[TrialRecord, ...]) -> list[Warn]:
                 "remove it by hand, or try: kcut clean",
                 _noted(attempts, "could not remove"),
             ),
+            (
+                "processes-left",
+                "end them by hand: kcut cannot end what runs as another user",
+                _noted(attempts, "could not end"),
+            ),
         )
         if trials
     ]

@@ -2,7 +2,7 @@
 
 import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from fractions import Fraction
 from pathlib import Path
 from typing import Literal
@@ -77,15 +77,11 @@ def resolve(ask: Ask, cwd: Path, environ: Mapping[str, str]) -> Ready:
     _check_words(ask)
     checkout = inspect(cwd, base=ask.base)
     spec_text, spec = _spec(ask.spec, cwd)
-    plan = Plan(
-        component=ask.component,
-        task=ask.task,
-        score=ask.score,
-        spec=spec_text,
-        k=ask.k,
-        out=ask.out,
-        seed=secrets.randbelow(SEED_LIMIT) if ask.seed is None else ask.seed,
-        checkout=CheckoutPlan(
+    given = {field.name: getattr(ask, field.name) for field in fields(ask) if field.name in Plan.model_fields}
+    given |= {
+        "spec": spec_text,
+        "seed": secrets.randbelow(SEED_LIMIT) if ask.seed is None else ask.seed,
+        "checkout": CheckoutPlan(
             base=checkout.base,
             base_rev=ask.base,
             dirty=bool(checkout.dirty),
@@ -99,24 +95,8 @@ def resolve(ask: Ask, cwd: Path, environ: Mapping[str, str]) -> Ready:
             link_paths=ask.link,
             workdir=ask.workdir,
         ),
-        setup=ask.setup,
-        timeout=ask.timeout,
-        score_timeout=ask.score_timeout,
-        setup_timeout=ask.setup_timeout,
-        jobs=ask.jobs,
-        isolate_home=ask.isolate_home,
-        keep=ask.keep,
-        logs=ask.logs,
-        protect=ask.protect,
-        unprotect=ask.unprotect,
-        probe=ask.probe,
-        void_retries=ask.void_retries,
-        retry_wait=ask.retry_wait,
-        agent_output=ask.agent_output,
-        min_gain=ask.min_gain,
-        rule=ask.rule,
-        max_cost=ask.max_cost,
-    )
+    }
+    plan = Plan(**given)
     find_place(checkout, ask.workdir)
     find_extras(checkout, plan.checkout)
     artifact = reserve(checkout.root, ask.component, ask.out)

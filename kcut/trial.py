@@ -232,6 +232,8 @@ class _Work:
         self.logs.streams(phase, ran)
         self.found.ended += ran.ended
         self.found.stopped = self.found.stopped or ran.interrupted
+        if ran.left:
+            self.found.notes.append(f"could not end {ran.left} of another user's processes")
         return ran
 
     def set_up(self) -> bool:

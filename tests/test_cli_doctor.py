@@ -43,7 +43,7 @@ def test_a_ready_checkout(repo: Repo, kcut: Kcut) -> None:
     assert all(line.startswith("ok  ") for line in done.stdout.splitlines()[:-1])
     found = checks(kcut("doctor", "--json", cwd=repo.path))
     assert wrong(found) == []
-    assert set(found) >= {"python", "git", "sh", "bash", "processes", "checkout", "workplace", "state", "record"}
+    assert set(found) >= {"python", "git", "sh", "bash", "processes", "checkout", "place", "state", "record"}
     assert found["checkout"]["evidence"].startswith(f"{repo.path.resolve()} at {repo.git('rev-parse', 'HEAD')[:12]}")
     assert repo.git("status", "--porcelain", "--ignored") == "", "looking makes nothing"
 

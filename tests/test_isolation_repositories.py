@@ -82,12 +82,21 @@ def test_partial_online(partial: Repo, repo: Repo, guard: Watch) -> None:
     assert partial.git("rev-list", "--objects", "--missing=print", "HEAD").count("?") > 0
 
 
-@pytest.mark.parametrize("options", [{"history": "none"}, {"isolation": "clone"}])
+@pytest.mark.parametrize(
+    "options", [{"history": "none"}, {"isolation": "clone"}, {"history": "none", "isolation": "clone"}]
+)
 def test_partial_in_other_ways(partial: Repo, guard: Watch, options: dict[str, str]) -> None:
     guard(partial.path)
+    before = partial.git("rev-parse", "HEAD~1")
     with opened(partial.path, **options) as worktree:
         assert (worktree.path / "old.txt").read_text() == "new bytes\n"
         assert sh(worktree, "git status --porcelain") == ""
+        found = sh(
+            worktree,
+            f"GIT_NO_LAZY_FETCH=1 git cat-file --batch-all-objects --batch-check | grep {before}",
+            fails=True,
+        )
+        assert bool(found) is ("history" not in options)
 
 
 @pytest.mark.parametrize("options", [{}, {"history": "none"}, {"isolation": "clone"}])

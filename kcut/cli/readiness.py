@@ -47,7 +47,7 @@ def checks(cwd: Path) -> Iterator[Check]:
 
 
 def _of_checkout(checkout: "Checkout") -> Iterator[Check]:
-    yield from _workplace(checkout)
+    yield from _place(checkout)
     state = _state(checkout.root)
     yield state
     if state.ok:
@@ -120,16 +120,16 @@ def _checkout(cwd: Path) -> "tuple[Checkout | None, Check]":
     return checkout, Check("checkout", True, f"{checkout.root} at {checkout.head[:12]}{dirty}")
 
 
-def _workplace(checkout: "Checkout") -> Iterator[Check]:
+def _place(checkout: "Checkout") -> Iterator[Check]:
     from kcut.isolation.place import find_place
 
     try:
         place = find_place(checkout, None)
     except KcutError as error:
-        yield _fault("workplace", error, "name a clean folder: kcut benchmark --workdir DIR")
+        yield _fault("place", error, "name a clean folder: kcut benchmark --workdir DIR")
     else:
-        yield Check("workplace", True, f"worktrees are made in {place}")
-        yield _room("workplace-space", place, ROOM_FOR_WORKTREES)
+        yield Check("place", True, f"worktrees are made in {place}")
+        yield _room("place-space", place, ROOM_FOR_WORKTREES)
     yield _room("checkout-space", checkout.root, ROOM_FOR_RECORD)
 
 

@@ -177,7 +177,7 @@ class Isolation:
         (objects / "pack").mkdir(parents=True)
         origin, trials = self._origin, self._origin.trials
         try:
-            if self._checkout.partial:
+            if self._checkout.partial and self._plan.history == "full":
                 self._gather_partial(own, objects)
             else:
                 tips = dict.fromkeys([trials.commit, *(commit for commit, _ in trials.refs)])

@@ -24,7 +24,7 @@ KCUT = (PYTHON, "-m", "kcut")
 
 
 @contextmanager
-def workplace() -> Iterator[Path]:
+def bench_folder() -> Iterator[Path]:
     """A temporary folder, on a tmpfs if this machine has one; kcut's trials go below it, too."""
     parent = TMPFS if TMPFS.is_dir() and os.access(TMPFS, os.W_OK) else None
     with tempfile.TemporaryDirectory(prefix="bench-", dir=parent) as name:
@@ -33,7 +33,7 @@ def workplace() -> Iterator[Path]:
 
 
 def environment(place: Path) -> dict[str, str]:
-    """A quiet environment: no user configuration, temporary files below the workplace."""
+    """A quiet environment: no user configuration, temporary files below that folder."""
     env = {name: value for name, value in os.environ.items() if not name.startswith(("KCUT_", "GIT_"))}
     names = ("GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL")
     return env | dict.fromkeys(names, "bench") | {"HOME": str(place), "TMPDIR": str(place / "tmp")}
@@ -67,7 +67,7 @@ def summary(name: str, ratios: list[float], detail: str) -> None:
 
 def trial_cost(rounds: int, files: int) -> None:
     """Marginal cost of a trial (k=40 against k=10, task `true`) against git worktree add + remove."""
-    with workplace() as place:
+    with bench_folder() as place:
         env = environment(place)
         repo = place / "repo"
         repository(repo, files, env)
@@ -94,7 +94,7 @@ def trial_cost(rounds: int, files: int) -> None:
 
 def concurrency(rounds: int) -> None:
     """2 x 20 trials of `sleep 1` at --jobs 8: first start to last end against the ideal 5 s."""
-    with workplace() as place:
+    with bench_folder() as place:
         env = environment(place)
         repo = place / "repo"
         repository(repo, 50, env)
@@ -113,7 +113,7 @@ def concurrency(rounds: int) -> None:
 def start_up(rounds: int) -> None:
     """`kcut --help` against `python -c 'import click'`."""
     kcut = str(Path(PYTHON).with_name("kcut"))
-    with workplace() as place:
+    with bench_folder() as place:
         env = environment(place)
         ratios = []
         for _ in range(max(rounds, 7) * 3):
@@ -124,7 +124,7 @@ def start_up(rounds: int) -> None:
 
 def memory(rounds: int) -> None:
     """How much half a gigabyte of a task's output adds to the memory of kcut and its supervisors."""
-    with workplace() as place:
+    with bench_folder() as place:
         env = environment(place)
         repo = place / "repo"
         repository(repo, 50, env)
