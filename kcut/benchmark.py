@@ -190,7 +190,11 @@ def _trials(
             supervisors.stop()
             engine.wake()
 
-        stop.on_stop(halt, supervisors.kill)
+        def end() -> None:
+            supervisors.kill()
+            git.end_running()  # a checkout whose filter hangs has no time limit
+
+        stop.on_stop(halt, end)
         bench = Bench(
             plan=plan,
             spec=ready.spec,

@@ -137,7 +137,8 @@ def again(run: RunRecord, cwd: Path) -> Ready:
 def protected(plan: Plan, checkout: Checkout) -> tuple[str, ...]:
     """The base's files that are restored before scoring: what the score runs, and what --protect names."""
     scripts = executables(plan.score) if plan.score is not None else ()
-    return protected_paths(checkout, scripts, plan.protect, plan.unprotect)
+    dirty = plan.checkout.snapshot is not None
+    return protected_paths(checkout, scripts, plan.protect, plan.unprotect, dirty=dirty)
 
 
 def safe_plan(plan: Plan) -> Plan:

@@ -19,7 +19,9 @@ from kcut.system.git import Git, GitResult, join
 LIMIT = 120.0
 #: Bytes of an index up to which its tree is computed here and not by a process.
 SMALL_INDEX = 1 << 16
-_LIST = ("ls-files", "-t", "-z", "-m", "-d", "-o", "--exclude-standard")
+#: Bytecode holds the time it was made: it would make every two trees of a Python project differ.
+_BYTECODE = ("--exclude=__pycache__/", "--exclude=*.pyc")
+_LIST = ("ls-files", "-t", "-z", "-m", "-d", "-o", "--exclude-standard", *_BYTECODE)
 _DROP = ("update-index", "-z", "--force-remove", "--stdin")
 #: Paths for one command line.
 BATCH = 500
@@ -57,7 +59,7 @@ class Freezer:
         return replace(self, limit=seconds)
 
     def freeze(self) -> Frozen:
-        """The tree of the worktree now, files that git ignores left out. Never raises."""
+        """The tree of the worktree now, without files that git ignores and without bytecode. Never raises."""
         try:
             found = self._look()
             if found.reason is not None:

@@ -51,7 +51,7 @@ _PATHSPECS = frozenset({"GIT_LITERAL_PATHSPECS", "GIT_GLOB_PATHSPECS", "GIT_NOGL
 #: A partial clone must not fetch into the user's objects because kcut reads. The second name is git 2.44's; git
 #: before that is kept from it by a transport that it is not allowed to use.
 _NO_FETCH = {"GIT_ALLOW_PROTOCOL": "none", "GIT_NO_LAZY_FETCH": "1"}
-_lock = threading.Lock()
+_lock = threading.RLock()  # a signal handler may take it while its thread holds it
 _running: "set[subprocess.Popen[bytes]]" = set()
 
 
@@ -240,7 +240,7 @@ def _end(process: "subprocess.Popen[bytes]") -> None:
 def end_running() -> None:
     """End every git process that kcut is waiting for, such as a checkout whose filter hangs."""
     with _lock:
-        for process in _running:
+        for process in tuple(_running):
             with contextlib.suppress(OSError):
                 os.killpg(process.pid, signal.SIGKILL)
 
