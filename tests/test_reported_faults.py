@@ -400,7 +400,8 @@ def test_a13_identical_arms_are_said(repo: Repo, kcut: Kcut, outside: Path) -> N
 def test_a13_bytecode_does_not_make_arms_differ(repo: Repo, kcut: Kcut) -> None:
     repo.write("mod.py", "x = 1\n")
     repo.commit()
-    task = f'sleep 0.0$HARNESS_COMPONENT_ENABLED; touch mod.py; env -u PYTHONDONTWRITEBYTECODE "{sys.executable}" -c "import mod"; ls __pycache__'
+    python = f'env -u PYTHONDONTWRITEBYTECODE "{sys.executable}"'
+    task = f'sleep 0.0$HARNESS_COMPONENT_ENABLED; touch mod.py; {python} -c "import mod"; ls __pycache__'
     document = bench(kcut, repo, "--k", "3", "--task", task, code=1)
     assert rates(document) == ((3, 3), (3, 3))
     assert "arms-identical" in codes(document)
