@@ -1,11 +1,12 @@
 """The data flow of a run: trials through an engine, each recorded as it ends, then summed up and decided."""
 
+import contextlib
 import os
 import platform
 import secrets
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
@@ -54,7 +55,8 @@ class Observer(Protocol):
 class Finished:
     """A run that came to its end: its artifact, where that was saved (None if it has no verdict), worktrees kept.
 
-    `stopped` is the signal that ended it early, `done` how many of its trials are final.
+    `stopped` is the signal that ended it early, `done` how many of its trials are final; `again` is True if it had
+    finished before and nothing was run now.
     """
 
     run: RunRecord
@@ -63,6 +65,7 @@ class Finished:
     kept: tuple[tuple[TrialKey, str], ...] = ()
     stopped: int | None = None
     done: int = 0
+    again: bool = False
 
 
 class _Watch:
@@ -123,8 +126,9 @@ def resume(
     if run.state == "finished":
         artifact = assemble(run, store.attempts(run.run_id))
         path = artifacts.reserve(git.toplevel(cwd), run.plan.component, run.plan.out)
-        artifacts.write(path, artifact)
-        return Finished(run, artifact, path)
+        if not path.exists():  # a later run's verdict is not for this one to replace
+            artifacts.write(path, artifact)
+        return Finished(run, artifact, path, again=True)
     ready = again(run, cwd)
     return _go(
         run,
@@ -213,6 +217,8 @@ def _trials(
             warnings += _probe_warnings(result)
         results = engine.map_unordered(partial(run_trial, bench=bench), schedule)
         _record(run, schedule, results, store=store, supervisors=supervisors, observer=observer, stop=stop)
+    with contextlib.suppress(OSError):
+        folder.rmdir()  # empty unless there are logs
     if isolation.left:
         warnings.append(
             Warn(code="leftover", evidence={"paths": isolation.left[:10]}, advice="remove it by hand, or: kcut clean")
@@ -337,17 +343,24 @@ def _hints(checkout: Checkout, attempts: tuple[TrialRecord, ...]) -> list[Warn]:
             )
         )
     if attempts and not any(record.outcome.value == "pass" for record in attempts):
-        exits = {(record.task_exit, record.score_exit) for record in attempts}
+        exits = {(record.task_exit, record.score_exit, record.timed_out) for record in attempts}
         ignored = ignored_files(checkout) if len(exits) == 1 else ()
         if ignored:
             warnings.append(
                 Warn(
                     code="ignored-files",
                     evidence={"paths": list(ignored[:10])},
-                    advice="all trials failed alike, and git ignores files they may need: try --copy or --setup",
+                    advice=f"all trials failed alike, and git ignores {_some(ignored)}, which they may need: "
+                    "try --copy or --setup",
                 )
             )
     return warnings
+
+
+def _some(paths: Sequence[str]) -> str:
+    """The first three, and how many more there are."""
+    more = f" and {len(paths) - 3} more" if len(paths) > 3 else ""
+    return ", ".join(paths[:3]) + more
 
 
 def _noted(attempts: tuple[TrialRecord, ...], start: str) -> list[str]:

@@ -40,6 +40,10 @@ VOID_ADVICE = {
 }
 #: Voids by which a component can keep an agent from starting.
 BLOCKING = frozenset({Void.STARTUP, Void.PROMPT_TOO_LONG})
+#: How a shell says that it could not run a command.
+NOT_RUN = frozenset({126, 127})
+#: More trials narrow an interval by little: fewer than half as many again are not worth asking for.
+WORTHWHILE = Fraction(3, 2)
 #: A KEEP whose gain is known less precisely than this is worth more trials.
 WIDE = 0.5
 
@@ -68,6 +72,8 @@ def of_run(attempts: Sequence[TrialRecord]) -> Iterator[Warn]:
             evidence={"with": blocked, "without": {}},
             advice="the component itself may keep the agent from starting: run the agent once by hand with it",
         )
+    yield from _task_not_run(attempts)
+    yield from _timeouts(attempts)
     yield from _score_edited(attempts)
     yield from _models_differ(attempts)
 
@@ -126,11 +132,44 @@ def _stayed(with_: CohortSummary, without: CohortSummary) -> str:
     return " and ".join(parts)
 
 
+def _valid(attempts: Sequence[TrialRecord], cohort: Cohort) -> list[TrialRecord]:
+    return [trial for trial in final_trials(of_cohort(attempts, cohort)) if trial.valid]
+
+
+def _task_not_run(attempts: Sequence[TrialRecord]) -> Iterator[Warn]:
+    """In every trial of a cohort the shell could not run the task: a wrong name, not committed, not executable."""
+    broken = {}
+    for cohort in Cohort:
+        exits = [trial.task_exit for trial in _valid(attempts, cohort)]
+        if exits and all(code in NOT_RUN for code in exits):
+            broken[cohort.value] = {str(code): exits.count(code) for code in sorted(NOT_RUN) if code in exits}
+    if broken:
+        where = "no trial" if len(broken) == len(Cohort) else f"no {next(iter(broken)).upper()} trial"
+        yield Warn(
+            code="task-not-run",
+            evidence=broken,
+            advice=f"{where} could run the task (exit 126: not executable, 127: not found): check its name, "
+            "that it is committed and executable; --logs keeps what it says",
+        )
+
+
+def _timeouts(attempts: Sequence[TrialRecord]) -> Iterator[Warn]:
+    """Trials that ran into --timeout."""
+    late = {cohort.value: sum(trial.timed_out for trial in _valid(attempts, cohort)) for cohort in Cohort}
+    if any(late.values()):
+        yield Warn(
+            code="timeouts",
+            evidence=late,
+            advice=f"--timeout ended {sum(late.values())} task{'s' * (sum(late.values()) != 1)}: "
+            "if that was too early, raise it",
+        )
+
+
 def _score_edited(attempts: Sequence[TrialRecord]) -> Iterator[Warn]:
     """Every trial of a cohort had changed what the score runs: perhaps the task is meant to."""
     edited = {}
     for cohort in Cohort:
-        valid = [trial for trial in final_trials(of_cohort(attempts, cohort)) if trial.valid]
+        valid = _valid(attempts, cohort)
         if valid and all(trial.touched for trial in valid):
             edited[cohort.value] = sorted({path for trial in valid for path in trial.touched})
     if edited:
@@ -240,5 +279,5 @@ def _narrowing(with_: CohortSummary, without: CohortSummary) -> int | None:
     for k in range(min(trials_of(with_), trials_of(without)), MOST):
         interval = newcombe(round(on * k), k, round(off * k), k)
         if interval is not None and interval[1] - interval[0] <= WIDE:
-            return k if k > max(trials_of(with_), trials_of(without)) else None
+            return k if k >= WORTHWHILE * max(trials_of(with_), trials_of(without)) else None
     return None

@@ -1,8 +1,9 @@
 """From what a person asked to a plan that can run: every usage error comes from here, before any trial."""
 
+import os
 import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Literal
@@ -62,7 +63,10 @@ class Ask:
 
 @dataclass(frozen=True)
 class Ready:
-    """A plan and what it was made of. `artifact` is where the verdict will be written."""
+    """A plan and what it was made of. `artifact` is where the verdict will be written.
+
+    `uncommitted` are the uncommitted paths that concern the trials: all but the spec, which is read as it is now.
+    """
 
     plan: Plan
     checkout: Checkout
@@ -70,6 +74,25 @@ class Ready:
     artifact: Path
     protected: tuple[str, ...]
     warnings: tuple[Warn, ...] = ()
+
+    @property
+    def uncommitted(self) -> tuple[str, ...]:
+        """The uncommitted paths but the spec's."""
+        return tuple(path for path in self.checkout.dirty if path != self._spec_path)
+
+    @property
+    def spec_note(self) -> str | None:
+        """That the spec is read with its uncommitted changes, if it has any."""
+        if self._spec_path not in self.checkout.dirty:
+            return None
+        return f"{self._spec_path} scores as it is now, with its uncommitted changes"
+
+    @property
+    def _spec_path(self) -> str | None:
+        if self.plan.spec is None:
+            return None
+        root = self.checkout.root
+        return os.path.relpath(root / self.checkout.subdir / self.plan.spec.path, root)
 
 
 def resolve(ask: Ask, cwd: Path, environ: Mapping[str, str]) -> Ready:
@@ -100,7 +123,8 @@ def resolve(ask: Ask, cwd: Path, environ: Mapping[str, str]) -> Ready:
     find_place(checkout, ask.workdir)
     find_extras(checkout, plan.checkout)
     artifact = reserve(checkout.root, ask.component, ask.out)
-    return Ready(plan, checkout, spec, artifact, protected(plan, checkout), _warnings(plan, checkout, environ))
+    ready = Ready(plan, checkout, spec, artifact, protected(plan, checkout))
+    return replace(ready, warnings=_warnings(ready, environ))
 
 
 def again(run: RunRecord, cwd: Path) -> Ready:
@@ -187,6 +211,12 @@ def _spec(path: Path | None, cwd: Path) -> tuple[SpecText | None, Spec | None]:
     spec = parse_spec(text, source=str(path))
     if spec.unclosed:
         raise UsageFault(f"{path}: {spec.unclosed[0].sentence}", remedy="close it: what it swallowed is not checked")
+    if not spec.criteria:
+        first = f" (line {spec.notes[0].line}: {spec.notes[0].text})" if spec.notes else ""
+        raise UsageFault(
+            f"{path}: no criteria found{first}",
+            remedy="a criterion is a list item such as: - [ ] **AC-1 (label):** prose",
+        )
     if not spec.checks:
         raise UsageFault(
             f"{path}: no criterion has a check, so no trial could pass",
@@ -195,8 +225,27 @@ def _spec(path: Path | None, cwd: Path) -> tuple[SpecText | None, Spec | None]:
     return SpecText(path=str(path), text=text), spec
 
 
-def _warnings(plan: Plan, checkout: Checkout, environ: Mapping[str, str]) -> tuple[Warn, ...]:
+def _warnings(ready: Ready, environ: Mapping[str, str]) -> tuple[Warn, ...]:
+    """What can be seen before any trial."""
+    plan, checkout, spec = ready.plan, ready.checkout, ready.spec
     warnings: list[Warn] = []
+    missing = _missing_script(plan, checkout)
+    if missing is not None:
+        warnings.append(
+            Warn(
+                code="task-missing",
+                evidence={"path": missing},
+                advice=f"the base has no {missing}: commit it, or use --dirty include, unless the task makes it",
+            )
+        )
+    if spec is not None and spec.notes:
+        warnings.append(
+            Warn(
+                code="spec",
+                evidence={"notes": [f"line {note.line}: {note.text}" for note in spec.notes[:10]]},
+                advice=f"line {spec.notes[0].line} of the spec is not what it seems: see kcut checkpoint --lint",
+            )
+        )
     if any(redact(text)[1] for text in (plan.task, plan.score or "", plan.setup or "")):
         warnings.append(
             Warn(
@@ -204,11 +253,11 @@ def _warnings(plan: Plan, checkout: Checkout, environ: Mapping[str, str]) -> tup
                 advice="pass it in an environment variable: the record keeps *** and the run cannot be resumed",
             )
         )
-    if checkout.dirty and plan.checkout.dirty_mode == "ignore":
+    if ready.uncommitted and plan.checkout.dirty_mode == "ignore":
         warnings.append(
             Warn(
                 code="dirty",
-                evidence={"paths": list(checkout.dirty[:10]), "count": len(checkout.dirty)},
+                evidence={"paths": list(ready.uncommitted[:10]), "count": len(ready.uncommitted)},
                 advice="the trials have none of these changes: commit them, or use --dirty include",
             )
         )
@@ -218,7 +267,19 @@ def _warnings(plan: Plan, checkout: Checkout, environ: Mapping[str, str]) -> tup
             Warn(
                 code="shared-install",
                 evidence={"path": inside},
-                advice="both cohorts would run the code of your checkout: install it with --setup in each worktree",
+                advice="both cohorts may run the code of your checkout: install it with --setup in each worktree",
             )
         )
     return tuple(warnings)
+
+
+def _missing_script(plan: Plan, checkout: Checkout) -> str | None:
+    """The first file that the task runs, if no trial has it: it was not committed, or is misspelt."""
+    first = next(iter(executables(plan.task)), None)
+    if first is None or plan.setup is not None or plan.checkout.copy_paths or plan.checkout.link_paths:
+        return None
+    path = os.path.normpath(os.path.join(checkout.subdir, first))  # noqa: PTH118  # `..` has to be folded by name
+    if path.startswith(("/", "..")):
+        return None
+    dirty = plan.checkout.snapshot is not None
+    return None if protected_paths(checkout, (first,), dirty=dirty) else path

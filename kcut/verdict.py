@@ -95,6 +95,9 @@ def _invalid(run: RunRecord, trials: Sequence[TrialRecord], rates: Sequence[Coho
         empty = [name for name, cohort in zip(("WITH", "WITHOUT"), rates, strict=True) if rate_of(cohort) is None]
         return Invalid("no-trials", f"no {' and no '.join(empty)} trial is valid", "run again when trials can start")
     if all(trial.score_broken for trial in trials if trial.valid):
+        if run.plan.score_line is None:
+            note = "the task could not run in any trial (exit 126: not executable, 127: not found)"
+            return Invalid("scorer", note, "check the task's name, and that it is committed and executable")
         note = "the score could not run in any trial (exit 126 or 127, or its time limit)"
         return Invalid("scorer", note, "make the score run in a fresh worktree, then run again")
     return None

@@ -509,3 +509,109 @@ def test_a_trial_that_ruins_its_worktree_is_scored_and_removed(
     assert document["with"]["successes"] == 2
     assert document["without"]["valid"] == 2
     assert list(place.iterdir()) == []
+
+
+def warnings(document: dict[str, Any]) -> dict[str, str]:
+    """The advice of each warning by its code."""
+    return {warning["code"]: warning["advice"] for warning in document["decision"]["warnings"]}
+
+
+@pytest.mark.parametrize(
+    ("task", "exits"),
+    [("./rum.sh", "127"), ("./plain.sh", "126"), ("no-such-command -x", "127"), ("exit 127", "127")],
+)
+def test_a_task_that_cannot_run_is_said(repo: Repo, kcut: Kcut, task: str, exits: str) -> None:
+    repo.write("plain.sh", "true\n")
+    repo.commit()
+    done = run(kcut, repo, "--task", task, "--score", "test -f out", "--k", "3", "--json")
+    assert done.returncode == 1
+    document = json.loads(done.stdout)
+    assert exits in warnings(document)["task-not-run"]
+    assert ("task-missing" in warnings(document)) == (task == "./rum.sh")
+    assert ("rum.sh" in done.stderr) == (task == "./rum.sh")
+    own = json.loads(run(kcut, repo, "--task", task, "--k", "3", "--json").stdout)
+    assert own["decision"]["verdict"] == "invalid"
+    assert "the task could not run" in own["reason"]
+
+
+def test_a_task_that_cannot_run_in_one_cohort_is_said(repo: Repo, kcut: Kcut) -> None:
+    task = '[ "$HARNESS_COMPONENT_ENABLED" = 0 ] || ./nowhere'
+    document = json.loads(run(kcut, repo, "--task", task, "--score", "true", "--k", "3", "--json").stdout)
+    assert warnings(document)["task-not-run"].startswith("no WITH trial")
+
+
+def test_a_dry_run_names_what_the_base_lacks(repo: Repo, kcut: Kcut) -> None:
+    repo.write("sub/run.sh", "true\n", executable=True)
+    assert "run.sh" in run(kcut, repo, "--task", "sub/run.sh", "--dry-run").stdout.split("note", 1)[1]
+    repo.commit()
+    assert "the base has no" not in run(kcut, repo, "--task", "sub/run.sh", "--dry-run").stdout
+    assert "the base has no run.sh" in run(kcut, repo, "--task", "./run.sh", "--dry-run").stdout
+    assert "the base has no" not in run(kcut, repo, "--task", "cd sub && ./run.sh", "--dry-run").stdout
+    assert "the base has no" not in run(kcut, repo, "--task", "make x", "--dry-run").stdout
+
+
+def test_timeouts_are_said(repo: Repo, kcut: Kcut) -> None:
+    document = json.loads(run(kcut, repo, "--task", "sleep 20", "--timeout", "0.2", "--k", "1", "--json").stdout)
+    assert "--timeout ended 2 tasks" in warnings(document)["timeouts"]
+
+
+def test_a_spec_that_is_not_what_it_seems_is_said(repo: Repo, kcut: Kcut) -> None:
+    repo.write(
+        "spec.md",
+        "- [ ] **AC-1 (one):** x\n  ```eval\n  test -f one\n  ```\n"
+        "- [ ] **AC-2 two**: y\n  ```eval\n  test -f two\n  ```\n",
+    )
+    done = run(kcut, repo, "--task", "touch two", "--spec", "spec.md", "--k", "1", "--json")
+    assert "line 5" in warnings(json.loads(done.stdout))["spec"]
+    assert "line 5" in done.stderr
+    repo.write("spec.md", "- [ ] **AC-2 two**: y\n  ```eval\n  test -f two\n  ```\n")
+    done = run(kcut, repo, "--task", "touch two", "--spec", "spec.md")
+    assert done.returncode == 2
+    assert "no criteria found (line 1" in done.stderr
+
+
+def test_an_uncommitted_spec_scores_and_is_not_called_absent(repo: Repo, kcut: Kcut) -> None:
+    repo.write("specs/s.md", "- [ ] **AC-1 (one):** x\n  ```eval\n  test -f one\n  ```\n")
+    repo.write("other.txt", "x")
+    done = run(kcut, repo, "--task", "touch one", "--spec", "specs/s.md", "--k", "1", "--json")
+    assert "specs/s.md scores as it is now" in " ".join(done.stderr.split())
+    document = json.loads(done.stdout)
+    dirty = next(warning for warning in document["decision"]["warnings"] if warning["code"] == "dirty")
+    assert dirty["evidence"]["paths"] == ["other.txt"]
+    assert document["with"]["successes"] == 1
+
+
+def test_a_finished_run_is_not_run_again_and_replaces_nothing(repo: Repo, kcut: Kcut) -> None:
+    run(kcut, repo, "--task", "false", "--k", "1")
+    first = artifact(repo)["runId"]
+    run(kcut, repo, "--task", TOGGLE, "--k", "1")
+    before = (repo.path / ".claude/eval/benchmarks/x.json").read_bytes()
+    done = kcut("benchmark", "--resume", first, "--json", cwd=repo.path)
+    assert "had finished" in done.stderr
+    assert json.loads(done.stdout)["runId"] == first
+    assert (repo.path / ".claude/eval/benchmarks/x.json").read_bytes() == before
+
+
+@pytest.mark.parametrize("option", ["--task", "--score", "--component", "--setup"])
+def test_a_forgotten_value_does_not_swallow_the_next_option(repo: Repo, kcut: Kcut, option: str) -> None:
+    done = kcut("benchmark", "--component", "x", "--task", "true", option, "--dry-run", cwd=repo.path)
+    assert done.returncode == 2
+    assert f"{option} needs a value" in done.stderr
+
+
+def test_runs_leave_no_empty_folders(repo: Repo, kcut: Kcut) -> None:
+    run(kcut, repo, "--task", "true", "--k", "1")
+    assert not list((repo.path / ".claude/eval").glob("runs/*"))
+    done = run(kcut, repo, "--task", "echo hello", "--k", "1", "--logs", "-v")
+    assert "logs   .claude/eval/runs/" in done.stdout
+    assert "task exit 0" in done.stderr
+
+
+def test_lines_fit_a_terminal(repo: Repo, kcut: Kcut) -> None:
+    for number in range(12):
+        repo.write(f"a-file-with-a-long-name-that-is-not-committed-{number}.txt", "x")
+    task = f"echo a-task-of-some-length-to-show > out.txt; {TOGGLE}"
+    done = run(kcut, repo, "--task", task, "--score", "test -s out.txt && grep -q length out.txt", "--k", "2")
+    shown = kcut("show", "last", cwd=repo.path).stdout
+    lines = (done.stdout + done.stderr + "\n".join(shown.splitlines()[8:])).splitlines()
+    assert [line for line in lines if len(line) > 80 and not line.startswith("evidence:")] == []

@@ -25,62 +25,62 @@ def said(x: int, n: int, y: int, **changes: Any) -> list[str]:
             *(5, 5, 2, {}),
             "verdict (point rule): PASS - the success rate rose from 0.40 to 1.00",
             "evidence: KEEP - a difference this large would appear by chance in 3 of 100 experiments "
-            "(Boschloo p = 0.031); true gain between +0.03 and +0.88",
+            "(Boschloo p = 0.031); true gain between +0.03 and +0.88 (95 %)",
         ),
         (
             *(0, 5, 2, {}),
             "verdict (point rule): FAIL - the success rate fell from 0.40 to 0.00",
             "evidence: CUT - WITH passed less often than WITHOUT; a component that adds 0.20 would do so poorly in "
-            "2 of 100 experiments (p = 0.023); true gain between -0.77 and +0.12",
+            "2 of 100 experiments (p = 0.023); true gain between -0.77 and +0.12 (95 %)",
         ),
         (
             *(100, 200, 100, {}),
             "verdict (point rule): FAIL - the success rate is 0.50 in both cohorts",
             "evidence: CUT - a component that adds 0.20 would do so poorly in fewer than 1 of 1000 experiments "
-            "(p < 0.0001); true gain between -0.10 and +0.10",
+            "(p < 0.0001); true gain between -0.10 and +0.10 (95 %)",
         ),
         (
             *(8, 10, 5, {}),
             "verdict (point rule): PASS - the success rate rose from 0.50 to 0.80",
             "evidence: INCONCLUSIVE - a difference this large would appear by chance in 10 of 100 experiments "
-            "(Boschloo p = 0.099); true gain between -0.11 and +0.60; "
+            "(Boschloo p = 0.099); true gain between -0.11 and +0.60 (95 %); "
             "32 trials per cohort would show a gain of 0.30 in 4 of 5 runs",
         ),
         (
             *(5, 10, 5, {}),
             "verdict (point rule): FAIL - the success rate is 0.50 in both cohorts",
-            "evidence: INCONCLUSIVE - no difference was seen (Boschloo p = 0.472); true gain between -0.37 and +0.37"
-            "; 75 trials per cohort would show a gain of 0.20 in 4 of 5 runs",
+            "evidence: INCONCLUSIVE - no difference was seen (Boschloo p = 0.472); "
+            "true gain between -0.37 and +0.37 (95 %); 75 trials per cohort would show a gain of 0.20 in 4 of 5 runs",
         ),
         (
             *(4, 10, 5, {}),
             "verdict (point rule): FAIL - the success rate fell from 0.50 to 0.40",
             "evidence: INCONCLUSIVE - WITH passed less often than WITHOUT (Boschloo p = 0.689); "
-            "true gain between -0.45 and +0.29; 75 trials per cohort would show a gain of 0.20 in 4 of 5 runs",
+            "true gain between -0.45 and +0.29 (95 %); 75 trials per cohort would show a gain of 0.20 in 4 of 5 runs",
         ),
         (
             *(3, 3, 3, {}),
             "verdict (point rule): FAIL - the success rate is 1.00 in both cohorts",
             "evidence: INCONCLUSIVE - all trials of both cohorts passed, so the task cannot show a benefit; "
-            "true gain between -0.56 and +0.56",
+            "true gain between -0.56 and +0.56 (95 %)",
         ),
         (
             *(9, 10, 1, {"min_gain": "0.9"}),
             "verdict (point rule): FAIL - a gain of +0.80 is short of --min-gain 0.9",
             "evidence: KEEP - a difference this large would appear by chance in fewer than 1 of 1000 experiments "
-            "(Boschloo p = 0.0002); true gain between +0.37 and +0.92",
+            "(Boschloo p = 0.0002); true gain between +0.37 and +0.92 (95 %)",
         ),
         (
             *(9, 10, 1, {"min_gain": "0.9", "rule": "evidence"}),
             "verdict (point rule): FAIL - a gain of +0.80 is short of --min-gain 0.9",
             "evidence: KEEP - a difference this large would appear by chance in fewer than 1 of 1000 experiments "
-            "(Boschloo p = 0.0002); true gain between +0.37 and +0.92",
+            "(Boschloo p = 0.0002); true gain between +0.37 and +0.92 (95 %)",
         ),
         (
             *(3, 5, 2, {"rule": "evidence"}),
             "verdict (point rule): PASS - the success rate rose from 0.40 to 0.60",
             "evidence: INCONCLUSIVE - a difference this large would appear by chance in 38 of 100 experiments "
-            "(Boschloo p = 0.377); true gain between -0.32 and +0.60; "
+            "(Boschloo p = 0.377); true gain between -0.32 and +0.60 (95 %); "
             "79 trials per cohort would show a gain of 0.20 in 4 of 5 runs",
         ),
     ],

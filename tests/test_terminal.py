@@ -115,7 +115,7 @@ def test_asks_before_agents_run(repo: Repo, tmp_path: Path, task: str) -> None:
     assert "4 trials, each runs claude" in terminal.read_until("go on?")
     terminal.say("n\n")
     code, shown = terminal.end()
-    assert code == 130
+    assert code == 2
     assert "nothing was started" in shown
     assert not ran.exists()
     assert Terminal(*options, "--yes", cwd=repo.path, env=env).end()[0] == 1

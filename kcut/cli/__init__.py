@@ -115,8 +115,11 @@ def run(args: list[str] | None = None) -> int:
         complain(error.message, error.remedy)
         return error.exit_code
     except click.exceptions.Abort:
-        complain("stopped; nothing was started")
-        return 130
+        complain("not confirmed; nothing was started, no run was recorded")
+        return EXIT_USAGE
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.format_message(), err=True)
+        return EXIT_USAGE
     except click.ClickException as error:
         context = getattr(error, "ctx", None)
         complain(error.format_message(), f"see: {context.command_path} -h" if context else None)

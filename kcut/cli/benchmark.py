@@ -3,6 +3,7 @@
 import contextlib
 import os
 import re
+import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -53,7 +54,7 @@ Examples:
 @click.option("--task", metavar="CMD", help="The shell command that does the task in the worktree.")
 @click.option("--score", metavar="CMD", help="A trial passes if this exits 0.")
 @click.option("--spec", metavar="FILE", type=click.Path(path_type=Path), help="Score with a spec's checks.")
-@click.option("--k", type=COUNT, default=5, show_default=True, help="Trials per cohort.")
+@click.option("-k", "--k", type=COUNT, default=5, show_default=True, help="Trials per cohort.")
 @click.option("--out", metavar="NAME", help="Name the artifact after this instead of the component.")
 @click.option("-j", "--jobs", type=COUNT, default=1, show_default=True, help="Trials at once.")
 @click.option("--seed", type=SEED, help="Draws the order within pairs and HARNESS_SEED. [default: random, recorded]")
@@ -138,11 +139,12 @@ def command(ctx: click.Context, /, **options: Any) -> int:
     if options["resume"] is not None:
         _no_plan_options(ctx)
         return _run(None, options)
-    for name, example in (("component", "tidy-imports"), ("task", "./run.sh")):
+    component, task = options["component"] or "tidy-imports", options["task"] or "./run.sh"
+    for name in ("component", "task"):
         if options[name] is None:
-            raise UsageFault(
-                f"--{name} is missing", remedy=f"e.g. kcut benchmark --component {example} --task ./run.sh"
-            )
+            example = f"kcut benchmark --component {shlex.quote(component)} --task {shlex.quote(task)}"
+            raise UsageFault(f"--{name} is missing", remedy=f"e.g. {example}")
+    _no_swallowed_options(ctx, options)
     return _run(_ask(options), options)
 
 
@@ -155,6 +157,14 @@ def _no_plan_options(ctx: click.Context) -> None:
                 f"{param.opts[-1]} cannot go with --resume: a run goes on as it was planned",
                 remedy="leave it out, or start a new run without --resume",
             )
+
+
+def _no_swallowed_options(ctx: click.Context, options: dict[str, Any]) -> None:
+    """`--task --dry-run` is a forgotten value, not a task of that name."""
+    known = {name for param in ctx.command.params for name in param.opts}
+    for name in ("component", "task", "score", "setup", "out", "resume"):
+        if options[name] in known:
+            raise UsageFault(f"--{name} needs a value, and {options[name]} is an option", remedy="give both")
 
 
 def _ask(options: dict[str, Any]) -> "Ask":
@@ -269,6 +279,7 @@ def _price(ready: "Ready") -> str:
 
 def _dry_run(ready: "Ready", options: dict[str, Any]) -> int:
     from kcut.report.progress import notes, plan_text
+    from kcut.report.text import clock, fold, plain
     from kcut.resolve import safe_plan
 
     plan = safe_plan(ready.plan)
@@ -276,25 +287,38 @@ def _dry_run(ready: "Ready", options: dict[str, Any]) -> int:
         emit_json({"plan": plan.document(), "trials": 2 * ready.plan.k, "protected": list(ready.protected)})
         return EXIT_PASS
     click.echo(plan_text(plan, ready))
+    click.echo(fold(f"  task  {plain(plan.task)}", 8))
+    if plan.setup is not None:
+        click.echo(fold(f"  setup {plain(plan.setup)}", 8))
+    click.echo(
+        f"  limits  task {clock(plan.timeout)}, score {clock(plan.score_timeout)}, setup {clock(plan.setup_timeout)}"
+        f"   {plan.jobs} at once   rule {plan.rule}"
+    )
     for line in notes(ready):
-        click.echo(f"  note  {line}")
+        click.echo(fold(f"  note  {line}", 8))
     click.echo(f"{2 * ready.plan.k} trials{_price(ready)}; nothing was run")
     return EXIT_PASS
 
 
 def _print(done: "Finished", options: dict[str, Any]) -> None:
     from kcut.report.terminal import render
+    from kcut.report.text import plain
 
+    if done.again:
+        click.echo(f"run {done.run.run_id} had finished: nothing was run", err=True)
     if options["as_json"]:
         emit_json(done.artifact.document())
         return
     click.echo(render(done.artifact, wants_color(options["color"]), min_gain=done.run.plan.min_gain), color=True)
     for key, place in done.kept:
         click.echo(f"kept   {key}  {place}")
+    if done.run.plan.logs and not done.again:
+        click.echo(f"logs   .claude/eval/runs/{done.run.run_id}")
     if done.path is None:
-        click.echo(f"no artifact: the run is invalid   run {done.run.run_id}   kcut show last")
+        click.echo(f"no artifact: the run is invalid   run {done.run.run_id}")
     else:
-        click.echo(f"saved  {_relative(done.path)}   run {done.run.run_id}   kcut show last")
+        click.echo(f"saved  {plain(_relative(done.path))}")
+        click.echo(f"run    {done.run.run_id}   kcut show last")
 
 
 def _relative(path: Path) -> str:

@@ -61,12 +61,12 @@ MEANINGS = (
     (
         "verdict (point rule)",
         "The simple rule: pass if the rate rose at all. It sets the exit code unless you ask for --rule evidence. "
-        "A useless component passes it by luck 34 to 46 times in 100, so read the next line too.",
+        "A useless component passes it by luck in up to 38 of 100 runs of 5 trials a cohort, so read the next line.",
     ),
     (
         "evidence",
         "What the trials prove: KEEP if luck is an unlikely explanation, CUT if a gain of 20 points is ruled out, "
-        "else INCONCLUSIVE, with the number of trials that would settle it.",
+        "else INCONCLUSIVE, if possible with the number of trials that would probably settle it.",
     ),
     ("warning", "What limits the result, each with one thing to do next."),
 )
@@ -99,17 +99,16 @@ def command(folder: Path | None, color: str) -> int:
         click.echo("  imports.txt     six import lines, unsorted, two of them twice")
         click.echo("  agent.sh        the task: a stand-in for a coding agent that tidies the file")
         click.echo("  specs/tidy.md   the score: three checks")
-        click.echo(f"\n$ kcut benchmark --component {COMPONENT} --task ./agent.sh --spec specs/tidy.md --seed {SEED}")
+        click.echo(f"\n$ kcut benchmark --component {COMPONENT} --task ./agent.sh \\")
+        click.echo(f"    --spec specs/tidy.md --seed {SEED}")
         done = _benchmark(place)
         if done.stopped is not None:
             raise Interrupted("stopped; nothing was left behind", signum=done.stopped)
         _explain(done, color=wants_color(color))
     if folder is not None:
-        click.echo(f"\nkept in {folder}: look at its specs and agent.sh, then: cd {folder} && kcut show last")
+        click.echo(f"kept in {folder}; look around, then: cd {folder} && kcut show last")
     else:
-        click.echo(
-            "\nnext: kcut benchmark in a repository of your own; kcut demo --dir DIR keeps this one to play with"
-        )
+        click.echo("next: kcut benchmark in a repository of your own; kcut demo --dir DIR keeps this one")
     return 0
 
 
@@ -155,13 +154,12 @@ def _explain(done: "Finished", *, color: bool) -> None:
     sys.stderr.flush()
     click.echo("\nthe result, and what each line says:\n")
     meaning: str | None = None
-    for line in [*render(done.artifact, color=color).splitlines(), ""]:
+    for line in [*(line for line in render(done.artifact, color=color).splitlines() if line.strip()), ""]:
         bare = click.unstyle(line)
         continues = meaning is not None and bare.startswith(" " * 6)  # a long warning goes on in the next line
         if meaning is not None and not continues:
-            for part in textwrap.wrap(meaning, 88):
-                click.echo(f"      {part}")
-            click.echo()
-        click.echo(line, color=color)
+            click.echo(textwrap.indent(textwrap.fill(meaning, 72), "      ") + "\n")
+        if line:
+            click.echo(line, color=color)
         if not continues:
             meaning = next((says for start, says in MEANINGS if bare.strip().startswith(start)), None)

@@ -73,7 +73,7 @@ class Cell:
 def _text(cells: list[Cell], decision: str, *, color: bool) -> str:
     from kcut.report.terminal import render
 
-    width = min(shutil.get_terminal_size((100, 0)).columns, 120)
+    width = min(shutil.get_terminal_size((80, 0)).columns, 120)
     parts = []
     for cell in cells:
         facts = [

@@ -9,10 +9,10 @@ from kcut.cli.columns import aligned
 from kcut.cli.common import color_option, emit_json, json_option, wants_color
 from kcut.cli.config import ConfiguredCommand
 from kcut.cli.suggest import runs
-from kcut.report.text import count, duration, money, plain
+from kcut.report.text import count, duration, fold, money, plain
 
 if TYPE_CHECKING:
-    from kcut.model.artifact import TrialRow
+    from kcut.model.artifact import TrialRow, Warn
     from kcut.model.run import RunRecord
     from kcut.model.trial import TrialRecord
     from kcut.store import Event, RunRow
@@ -48,7 +48,8 @@ def command(run: str, as_json: bool, color: str) -> int:
         attempts = store.attempts(record.run_id)
         events = store.events(record.run_id)
         line = next(row for row in store.history() if row.run_id == record.run_id)
-    trials = assemble(record, attempts).trials if attempts else ()
+    artifact = assemble(record, attempts) if attempts else None
+    trials = artifact.trials if artifact is not None else ()
     if as_json:
         failing = _failing(attempts)
         rows = [row.document() | {"failing": list(failing[row.pair, row.cohort])} for row in trials]
@@ -60,9 +61,10 @@ def command(run: str, as_json: bool, color: str) -> int:
         click.echo("\n" + _table(trials, _failing(attempts), color=paint), color=paint)
     else:
         click.echo("\nno trial has ended yet")
-    remarks = _remarks(record, attempts, events)
+    warnings = artifact.decision.warnings if artifact is not None and artifact.decision else record.warnings
+    remarks = _remarks(record, warnings, attempts, events)
     if remarks:
-        click.echo("\n" + "\n".join(remarks))
+        click.echo("\n" + "\n".join(fold(remark, 9) for remark in remarks))
     return 0
 
 
@@ -140,10 +142,17 @@ def _number(value: int | None) -> str:
     return "-" if value is None else str(value)
 
 
-def _remarks(run: "RunRecord", attempts: "tuple[TrialRecord, ...]", events: "tuple[Event, ...]") -> list[str]:
+def _remarks(
+    run: "RunRecord",
+    warnings: "tuple[Warn, ...]",
+    attempts: "tuple[TrialRecord, ...]",
+    events: "tuple[Event, ...]",
+) -> list[str]:
     """What else a person should hear: why there is no verdict, warnings, what trials left."""
     lines = [f"invalid: {plain(run.note)}"] if run.note else []
-    lines += [f"warning  {plain(warn.code)}: {plain(warn.advice)}" for warn in run.warnings]
+    lines += [f"warning  {plain(warn.code)}: {plain(warn.advice)}" for warn in warnings]
+    if run.plan.logs:
+        lines.append(f"logs in .claude/eval/runs/{run.run_id}")
     for attempt in attempts:
         name = f"{attempt.key}, attempt {attempt.attempt}" if attempt.attempt > 1 else str(attempt.key)
         lines += [f"{name}: {plain(note)}" for note in attempt.notes]

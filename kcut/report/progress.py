@@ -10,7 +10,7 @@ from kcut.model.outcome import Cohort, Outcome
 from kcut.model.plan import Plan
 from kcut.model.run import RunRecord
 from kcut.model.trial import TrialKey, TrialRecord
-from kcut.report.text import duration, plain
+from kcut.report.text import clock, duration, fold, plain, width
 from kcut.resolve import Ready
 from kcut.trial import Probe
 
@@ -26,15 +26,15 @@ def plan_text(plan: Plan, ready: Ready) -> str:
         score = f"score {plain(plan.spec.path)} ({checks} check{'s' * (checks != 1)})"
     else:
         score = f"score {plain(plan.score)}" if plan.score else "score: the task's own exit code"
-    return "   ".join(
-        [
-            plain(plan.component),
-            f"2 cohorts x {plan.k} trial{'s' * (plan.k != 1)}",
-            f"{plan.checkout.isolation} worktrees of {plan.checkout.base[:7]}",
-            f"seed {plan.seed}",
-            score,
-        ]
-    )
+    facts = [
+        plain(plan.component),
+        f"2 cohorts x {plan.k} trial{'s' * (plan.k != 1)}",
+        f"{plan.checkout.isolation} worktrees of {plan.checkout.base[:7]}",
+        f"seed {plan.seed}",
+        *([f"in {plain(plan.checkout.subdir)}"] if plan.checkout.subdir else []),
+    ]
+    line = "   ".join(facts)
+    return f"{line}   {score}" if width(line) + width(score) + 3 <= 80 else f"{line}\n  {score}"
 
 
 def notes(ready: Ready) -> list[str]:
@@ -52,9 +52,12 @@ def notes(ready: Ready) -> list[str]:
             )
     if ready.plan.checkout.link_paths:
         lines.append("writes through linked paths reach your files: " + ", ".join(ready.plan.checkout.link_paths))
-    if ready.checkout.dirty:
-        shown = ", ".join(plain(path) for path in ready.checkout.dirty[:5])
-        more = f" and {len(ready.checkout.dirty) - 5} more" if len(ready.checkout.dirty) > 5 else ""
+    lines += [plain(warn.advice) for warn in ready.warnings if warn.code in {"task-missing", "spec"}]
+    if ready.spec_note is not None:
+        lines.append(ready.spec_note)
+    if ready.uncommitted:
+        shown = ", ".join(plain(path) for path in ready.uncommitted[:5])
+        more = f" and {len(ready.uncommitted) - 5} more" if len(ready.uncommitted) > 5 else ""
         what = "are in every trial" if ready.plan.checkout.dirty_mode == "include" else "are in no trial"
         lines.append(f"uncommitted changes {what}: {shown}{more}")
     return lines
@@ -80,6 +83,10 @@ def outcome_words(record: TrialRecord) -> str:
     if record.outcome is Outcome.VOID:
         return f"void {record.reason}"
     return f"{record.outcome.value} {duration(record.wall_ms)}"
+
+
+def _exit(code: int | None) -> str:
+    return "none" if code is None else str(code)
 
 
 @dataclass
@@ -113,15 +120,15 @@ class PlainProgress:
         self._state.k, self._state.done_before = run.plan.k, done
         self.say(plan_text(run.plan, ready))
         for line in notes(ready):
-            self.say(f"  note  {line}")
+            self.note(line)
         if done:
-            self.say(f"  note  going on with run {run.run_id}: {done} of {2 * run.plan.k} trials are done")
+            self.note(f"going on with run {run.run_id}: {done} of {2 * run.plan.k} trials are done")
 
     def probed(self, result: Probe) -> None:
         """Print what the score said of the base."""
         note = probe_note(result)
         if note is not None:
-            self.say(f"  note  {note}")
+            self.note(note)
 
     def phase(self, key: TrialKey, phase: str) -> None:
         """Remember what runs; called from the trials' threads."""
@@ -144,8 +151,14 @@ class PlainProgress:
             words = "   ".join(f"{one.key} {outcome_words(one)}" for one in pair if one is not None)
             self.say(f"pair {record.key.pair + 1} of {self._state.k}   {words}")
         if self._verbose:
-            for note in record.notes:
-                self.say(f"  {record.key}  {plain(note)}")
+            exits = f"task exit {_exit(record.task_exit)}, score exit {_exit(record.score_exit)}"
+            spent = ", ".join(f"{name} {duration(ms)}" for name, ms in record.phases_ms.items() if ms >= 1)
+            for line in (f"{outcome_words(record)}; {exits}; {spent}", *map(plain, record.notes)):
+                self.say(fold(f"  {record.key}  {line}", 14))
+
+    def note(self, text: str) -> None:
+        """Print what a person should know, folded."""
+        self.say(fold(f"  note  {text}", 8))
 
     def say(self, line: str) -> None:
         """Print a line unless quiet."""
@@ -203,14 +216,6 @@ class LiveProgress(PlainProgress):
         bar = Text.assemble("  ", ("━" * filled, "green"), ("━" * (width - filled), "dim"), f"  {words}")
         bar.no_wrap = True
         return Group(*lines, bar)
-
-
-def clock(seconds: float) -> str:
-    """`0:41`, `12:03`, `1:02:03`."""
-    whole = max(0, int(seconds))
-    hours, rest = divmod(whole, 3600)
-    minutes, rest = divmod(rest, 60)
-    return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"
 
 
 def progress(now: Callable[[], float], *, live: bool, quiet: bool, verbose: bool, color: bool) -> PlainProgress:

@@ -1,6 +1,7 @@
 """Text made safe for one line of a terminal, and numbers in the words people read."""
 
 import unicodedata
+from textwrap import wrap
 
 #: Printed where a value is unknown or undefined.
 UNKNOWN = "-"
@@ -45,6 +46,14 @@ def _columns(char: str) -> int:
     if unicodedata.category(char) in {"Mn", "Me"}:
         return 0
     return 2 if unicodedata.east_asian_width(char) in "WF" else 1
+
+
+def fold(text: str, indent: int, columns: int = 80) -> str:
+    """`text` in lines of at most `columns`, those after the first indented; a long word stays whole."""
+    blanks = " " * indent
+    return "\n".join(
+        wrap(text, columns, subsequent_indent=blanks, break_long_words=False, break_on_hyphens=False) or [""]
+    )
 
 
 def pad(text: str, columns: int) -> str:

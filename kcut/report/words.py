@@ -116,7 +116,7 @@ def _interval(decision: Decision) -> str:
     if decision.interval is None:
         return ""
     low, high = decision.interval
-    return f"true gain between {signed(low)} and {signed(high)}"
+    return f"true gain between {signed(low)} and {signed(high)} (95 %)"
 
 
 def _trials(artifact: Artifact, decision: Decision) -> str:
