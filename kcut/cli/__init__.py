@@ -3,6 +3,7 @@
 Start-up loads click and nothing heavy: a command's module is imported when the command is named.
 """
 
+import errno
 import importlib
 import os
 import signal
@@ -30,6 +31,11 @@ COMMANDS = {
     "schema": "Print the JSON Schema of a file that kcut writes.",
     "completion": "Print the completion script of a shell.",
 }
+
+#: Not kcut's bugs: a full or read-only disk, a broken one, no more files, processes or memory.
+MACHINE_FAULTS = frozenset(
+    {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN}
+)
 
 CONTEXT = {"help_option_names": ["-h", "--help"], "auto_envvar_prefix": "KCUT", "max_content_width": 100}
 
@@ -126,8 +132,13 @@ def run(args: list[str] | None = None) -> int:
         return EXIT_USAGE
     except BrokenPipeError:
         # the reader went away (`kcut history | head`): what it wanted it has
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _silence_output()
         return 141
+    except OSError as error:
+        if error.errno not in MACHINE_FAULTS:
+            return _bug(error)
+        complain(f"{error.strerror or error}: {error.filename or 'the result could not be written'}")
+        return EXIT_USAGE
     except Exception as error:  # noqa: BLE001  # the last net: a bug must not look like a verdict
         return _bug(error)
     return result if isinstance(result, int) else 0
@@ -141,12 +152,33 @@ def main() -> NoReturn:
     for signum in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(signum) is not signal.SIG_IGN:  # nohup, or a background job of a plain script
             signal.signal(signum, _raise_interrupted)
+    _open_streams()
     code = run()
     for signum in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(signum, signal.SIG_IGN)  # the exit code is decided
     try:
         sys.stdout.flush()
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _silence_output()
         code = code or 141
+    except OSError as error:
+        _silence_output()
+        complain(f"{error.strerror}: the result could not be written")
+        code = EXIT_USAGE
     sys.exit(code)
+
+
+def _silence_output() -> None:
+    """Send what is still to be flushed at exit nowhere."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _open_streams() -> None:
+    """Open closed standard streams (`kcut ... >&-`): else the next file that kcut opens would take their place."""
+    while (handle := os.open(os.devnull, os.O_RDWR)) <= 2:
+        os.set_inheritable(handle, True)
+    os.close(handle)
+    for name, number, mode in (("stdin", 0, "r"), ("stdout", 1, "w"), ("stderr", 2, "w")):
+        if getattr(sys, name) is None:
+            stream = open(number, mode, encoding="utf-8", closefd=False)  # noqa: SIM115  # as long as the process
+            setattr(sys, name, stream)
