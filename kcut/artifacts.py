@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from kcut.model.errors import NotReady, UsageFault
 from kcut.model.evidence import Evidence, weigh
-from kcut.model.names import slug
+from kcut.model.names import slug, visible_document
 from kcut.system.clock import SystemClock
 from kcut.system.files import read_regular, write_atomic
 
@@ -48,10 +48,7 @@ def reserve(root: Path, component: str, out: str | None) -> Path:
     from kcut.store.place import state_dir
 
     path = artifact_path(root, _checked_name(component, out))
-    astray = _astray(root)
-    if astray is not None:
-        part, why = astray
-        raise NotReady(f"{part} {why}, and artifacts lie below it", remedy=f"move {part} away, then run again")
+    _must_lie_below(root, remedy="then run again")
     state_dir(root)
     try:
         path.parent.mkdir(exist_ok=True)
@@ -73,9 +70,13 @@ def reserve(root: Path, component: str, out: str | None) -> Path:
 def write(path: Path, artifact: "Artifact") -> None:
     """Put the artifact in the file at once, whole: a reader sees the old one or the new one.
 
-    Raises NotReady if it cannot be written, or if the file has become another component's since it was reserved.
+    Text that is not UTF-8, such as a file's name, stands in it as escapes. Raises NotReady if it cannot be written,
+    or if since it was reserved its folder has become a link that leads out, or the file another component's.
     """
-    text = json.dumps(artifact.document(), ensure_ascii=False, allow_nan=False, indent=2)
+    text = json.dumps(visible_document(artifact.document()), ensure_ascii=False, allow_nan=False, indent=2)
+    root = path.parents[len(FOLDER.parts)] if path.parent.parts[-len(FOLDER.parts) :] == FOLDER.parts else None
+    if root is not None:
+        _must_lie_below(root, remedy="then, as the trials are recorded: kcut benchmark --resume last")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with _locked(path.parent):
@@ -185,6 +186,14 @@ def _astray(root: Path) -> tuple[Path, str] | None:
         if not real.is_relative_to(base) or ".git" in real.relative_to(base).parts:
             return part, "is a link that leads out of the checkout"
     return None
+
+
+def _must_lie_below(root: Path, *, remedy: str) -> None:
+    """Raise NotReady if the artifacts' folder is not, or would not be, a folder of this checkout."""
+    astray = _astray(root)
+    if astray is not None:
+        part, why = astray
+        raise NotReady(f"{part} {why}, and artifacts lie below it", remedy=f"move {part} away, {remedy}")
 
 
 def _must_stay_inside(path: Path) -> None:

@@ -22,13 +22,16 @@ from kcut.model.run import RunRecord
 from kcut.model.trial import TrialKey, TrialRecord
 from kcut.resolve import Ready, again, safe_plan
 from kcut.schedule import TrialSchedule
-from kcut.store import Store, state_dir
+from kcut.store import Store, run_dir, state_dir
 from kcut.system import git
 from kcut.system.clock import Clock, timestamp
 from kcut.system.proc import Supervisors
 from kcut.system.signals import StopSignals
 from kcut.trial import Bench, Probe, probe, run_trial
 from kcut.verdict import assemble, early_invalid
+
+#: The event that holds what the score said of the untouched base.
+PROBED = "probed"
 
 
 class Observer(Protocol):
@@ -130,6 +133,7 @@ def resume(
             artifacts.write(path, artifact)
         return Finished(run, artifact, path, again=True)
     ready = again(run, cwd)
+    store.claim(run.run_id)  # before the attempts are read: nobody else adds to them from here on
     return _go(
         run,
         ready,
@@ -153,18 +157,18 @@ def _go(
     stop: StopSignals,
     observer: Observer,
 ) -> Finished:
-    store.claim(run.run_id)
     schedule = TrialSchedule(ready.plan, recorded, clock.monotonic)
     observer.began(run, ready, len(schedule.final))
+    left: list[str] = []
     try:
-        warnings = _trials(
-            run, ready, schedule, engine=engine, store=store, clock=clock, stop=stop, observer=observer
-        )
-    except KcutError as error:
-        update = {"state": "invalid", "note": error.message, "ended": timestamp(clock.now())}
-        store.finish(run.model_copy(update=update), None)
-        raise
-    return _conclude(run, ready, schedule, warnings, store=store, clock=clock, stop=stop)
+        left = _trials(run, ready, schedule, engine=engine, store=store, clock=clock, stop=stop, observer=observer)
+    except KcutError:
+        if not stop.stopped:
+            # what is wrong can be mended: the run stays open for --resume
+            update = {"state": "interrupted", "ended": timestamp(clock.now())}
+            store.finish(run.model_copy(update=update), None)
+            raise
+    return _conclude(run, ready, schedule, left, store=store, clock=clock, stop=stop)
 
 
 def _trials(
@@ -177,14 +181,11 @@ def _trials(
     clock: Clock,
     stop: StopSignals,
     observer: Observer,
-) -> list[Warn]:
-    """Probe the base, then run what the schedule hands out; returns the run's warnings so far."""
+) -> list[str]:
+    """Probe the base, then run what the schedule hands out; returns what could not be removed."""
     plan, checkout = ready.plan, ready.checkout
-    state = state_dir(checkout.root)
-    sweep(state)
-    folder = state / "runs" / run.run_id
-    folder.mkdir(parents=True, exist_ok=True)
-    warnings = list(run.warnings)
+    sweep(state_dir(checkout.root))
+    folder = run_dir(checkout.root, run.run_id)
     with ExitStack() as stack:
         supervisors = stack.enter_context(Supervisors())
         isolation = stack.enter_context(isolate(checkout, plan.checkout, run_id=run.run_id, state=folder))
@@ -192,11 +193,12 @@ def _trials(
         def halt() -> None:
             schedule.halt()
             supervisors.stop()
+            git.end_running()  # a checkout has no time limit, and what it makes is thrown away
             engine.wake()
 
         def end() -> None:
             supervisors.kill()
-            git.end_running()  # a checkout whose filter hangs has no time limit
+            git.end_running()
 
         stop.on_stop(halt, end)
         bench = Bench(
@@ -211,19 +213,16 @@ def _trials(
             on_phase=observer.phase,
             logs=folder if plan.logs else None,
         )
-        if not schedule.attempts:
+        if not any(event.kind == PROBED for event in store.events(run.run_id)):
             result = probe(bench)
             observer.probed(result)
-            warnings += _probe_warnings(result)
+            if not result.stopped:
+                store.event(run.run_id, PROBED, {"passes": result.passes, "exit": result.exit})
         results = engine.map_unordered(partial(run_trial, bench=bench), schedule)
         _record(run, schedule, results, store=store, supervisors=supervisors, observer=observer, stop=stop)
     with contextlib.suppress(OSError):
         folder.rmdir()  # empty unless there are logs
-    if isolation.left:
-        warnings.append(
-            Warn(code="leftover", evidence={"paths": isolation.left[:10]}, advice="remove it by hand, or: kcut clean")
-        )
-    return warnings
+    return isolation.left
 
 
 def _record(
@@ -256,7 +255,7 @@ def _conclude(
     run: RunRecord,
     ready: Ready,
     schedule: TrialSchedule,
-    warnings: list[Warn],
+    left: list[str],
     *,
     store: Store,
     clock: Clock,
@@ -265,9 +264,6 @@ def _conclude(
     """Decide on what ran, write the artifact, and close the record."""
     attempts = schedule.attempts
     ended = timestamp(clock.now())
-    if schedule.budget_stop:
-        warnings.append(_budget_warning(run, schedule))
-    warnings += _hints(ready.checkout, attempts)
     note = early_invalid(run.plan, schedule.final)
     if note is None and schedule.unknown_cost:
         note = "--max-cost needs the cost of every trial, and a trial's cost is unknown"
@@ -275,7 +271,10 @@ def _conclude(
     if not whole and stop.signum is None:
         raise AssertionError("a run ends complete, invalid, out of budget, or by a signal")
     state = "finished" if whole else "interrupted"
-    run = run.model_copy(update={"warnings": tuple(warnings), "note": note, "ended": ended, "state": state})
+    run = run.model_copy(update={"note": note, "ended": ended, "state": state})
+    if whole:  # what only the end shows is not recorded before it, so that a resumed run does not say it twice
+        warnings = (*run.warnings, *_at_the_end(run, ready, schedule, left, store))
+        run = run.model_copy(update={"warnings": warnings})
     artifact = assemble(run, attempts)
     path = None
     if whole and artifact.decision is not None and artifact.decision.verdict == "invalid":
@@ -288,16 +287,23 @@ def _conclude(
     return Finished(run, artifact, path, kept, None if whole else stop.signum, len(schedule.final))
 
 
-def _probe_warnings(result: Probe) -> list[Warn]:
-    if result.passes:
-        return [
-            Warn(
+def _at_the_end(
+    run: RunRecord, ready: Ready, schedule: TrialSchedule, left: list[str], store: Store
+) -> Iterator[Warn]:
+    """Warnings from the whole run, however often it was resumed."""
+    for event in store.events(run.run_id):
+        if event.kind == PROBED and event.detail.get("passes"):
+            yield Warn(
                 code="baseline-passes",
-                evidence={"exit": result.exit},
+                evidence={"exit": event.detail.get("exit")},
                 advice="the score passes before any work was done: make it check what the task is to achieve",
             )
-        ]
-    return []
+    if schedule.budget_stop:
+        yield _budget_warning(run, schedule)
+    hints = _hints(ready.checkout, schedule.attempts)
+    yield from hints
+    if left and not any(hint.code == "leftover" for hint in hints):
+        yield Warn(code="leftover", evidence={"paths": left[:10]}, advice="remove it by hand, or: kcut clean")
 
 
 def _budget_warning(run: RunRecord, schedule: TrialSchedule) -> Warn:

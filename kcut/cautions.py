@@ -48,9 +48,11 @@ WORTHWHILE = Fraction(3, 2)
 WIDE = 0.5
 
 
-def void_advice(voids: dict[str, int]) -> str:
-    """What to do about the commonest reason."""
+def void_advice(voids: dict[str, int], *, jobs: int = 2) -> str:
+    """What to do about the commonest reason. `jobs` is how many trials ran at once."""
     commonest = max(sorted(voids), key=lambda reason: voids[reason])
+    if commonest == Void.RATE_LIMIT and jobs == 1:
+        return "run again with a longer --retry-wait"
     return VOID_ADVICE.get(Void(commonest), VOID_ADVICE[Void.HARNESS])
 
 
@@ -93,7 +95,7 @@ def of_verdict(
         yield Warn(
             code="voids",
             evidence={"with": with_.voids, "without": without.voids},
-            advice=f"{_stayed(with_, without)} stayed void: {void_advice(dict(together))}",
+            advice=f"{_stayed(with_, without)} stayed void: {void_advice(dict(together), jobs=plan.jobs)}",
         )
     balance = void_balance(plan, attempts, with_, without)
     if balance.upset:
@@ -118,7 +120,7 @@ def of_verdict(
             advice=f"the point rule says {said}, the evidence {decision.verdict}, and the exit code follows the "
             f"{plan.rule} rule: choose --rule {other} to follow the other",
         )
-    yield from _size(plan, with_, without, decision)
+    yield from _size(plan, with_, without, decision, upset=balance.upset)
 
 
 def _stayed(with_: CohortSummary, without: CohortSummary) -> str:
@@ -234,8 +236,10 @@ def _share(cohort: CohortSummary) -> str:
     return f"{cohort.successes}/{trials_of(cohort)}"
 
 
-def _size(plan: Plan, with_: CohortSummary, without: CohortSummary, decision: Decision) -> Iterator[Warn]:
-    """Whether there were enough trials, and how many there should be."""
+def _size(
+    plan: Plan, with_: CohortSummary, without: CohortSummary, decision: Decision, *, upset: bool
+) -> Iterator[Warn]:
+    """Whether there were enough trials, and how many there should be. `upset`: voids may have made the difference."""
     valid = min(trials_of(with_), trials_of(without))
     needed, off = decision.needed_k, rate_of(without)
     if valid < 3:
@@ -252,11 +256,13 @@ def _size(plan: Plan, with_: CohortSummary, without: CohortSummary, decision: De
             yield Warn(code="few-trials", evidence={"valid": valid, "needed": k}, advice=advice)
     elif decision.verdict == "inconclusive" and off != 1 and saturation(with_, without) is None:
         # more trials of a saturated task would show no more
-        advice = _more(plan, off or Fraction(0), valid, needed)
+        if upset and needed is not None and needed <= valid:
+            return  # there were enough: it is the voids that leave it open
+        advice = _more(plan, rate_of(with_) or Fraction(0), off or Fraction(0), valid, needed)
         yield Warn(code="few-trials", evidence={"valid": valid, "needed": needed}, advice=advice)
 
 
-def _more(plan: Plan, off: Fraction, valid: int, needed: int | None) -> str:
+def _more(plan: Plan, on: Fraction, off: Fraction, valid: int, needed: int | None) -> str:
     """What an inconclusive run asks for: more trials, or another task where no number would do."""
     if needed is None and 1 - planned_base(off) < Fraction(str(plan.delta)):
         return (
@@ -267,8 +273,9 @@ def _more(plan: Plan, off: Fraction, valid: int, needed: int | None) -> str:
         return f"it would take more than {MOST} trials per cohort: choose a task on which the component matters more"
     if needed > valid:
         return f"run again with --k {needed}"
+    gain = max(plan.delta, float(on - off))  # what the needed trials were computed for
     return (
-        f"{needed} trials per cohort show a gain of {plan.delta:.2f} in 4 of 5 runs, so the true one is "
+        f"{needed} trials per cohort show a gain of {gain:.2f} in 4 of 5 runs, so the true one is "
         f"probably smaller: run again with --k {2 * valid} if it still matters"
     )
 

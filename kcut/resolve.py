@@ -1,6 +1,8 @@
 """From what a person asked to a plan that can run: every usage error comes from here, before any trial."""
 
+import contextlib
 import os
+import re
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
@@ -11,7 +13,7 @@ from typing import Literal
 from kcut.artifacts import reserve
 from kcut.checkpoint import Spec, parse_spec
 from kcut.evaluate import read_spec
-from kcut.isolation import Checkout, inspect, protected_paths, snapshot, venv_inside
+from kcut.isolation import Checkout, check_plan, inspect, protected_paths, snapshot, venv_inside
 from kcut.isolation.extras import find_extras
 from kcut.isolation.place import find_place
 from kcut.model.artifact import Warn
@@ -21,6 +23,9 @@ from kcut.model.run import RunRecord
 from kcut.plan import SEED_LIMIT
 from kcut.redact import redact
 from kcut.scoreline import executables
+
+#: No exponents: `1e999999999` would be computed to the last digit.
+_GAIN = re.compile(r"\s*[-+]?(\d{1,9}(\.\d{0,18})?|\.\d{1,18}|\d{1,9}/\d{1,9})\s*", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,7 +114,7 @@ def resolve(ask: Ask, cwd: Path, environ: Mapping[str, str]) -> Ready:
             base_rev=ask.base,
             dirty=bool(checkout.dirty),
             dirty_mode=ask.dirty,
-            snapshot=snapshot(checkout) if ask.dirty == "include" and checkout.dirty else None,
+            snapshot=snapshot(checkout, workdir=ask.workdir) if ask.dirty == "include" and checkout.dirty else None,
             subdir=checkout.subdir,
             isolation=ask.isolation,
             refs=ask.refs,
@@ -120,6 +125,7 @@ def resolve(ask: Ask, cwd: Path, environ: Mapping[str, str]) -> Ready:
         ),
     }
     plan = Plan(**given)
+    check_plan(plan.checkout)
     find_place(checkout, ask.workdir)
     find_extras(checkout, plan.checkout)
     artifact = reserve(checkout.root, ask.component, ask.out)
@@ -142,7 +148,7 @@ def again(run: RunRecord, cwd: Path) -> Ready:
             remedy="change to that folder, then resume",
         )
     if plan.checkout.dirty_mode == "include":
-        now = snapshot(checkout) if checkout.dirty else None
+        now = snapshot(checkout, workdir=plan.checkout.workdir) if checkout.dirty else None
         if now != plan.checkout.snapshot:
             raise UsageFault(
                 "the uncommitted changes are not those that the run began with (--dirty include)",
@@ -179,9 +185,11 @@ def _check_words(ask: Ask) -> None:
         raise UsageFault("--component needs a name", remedy="name what you measure, e.g. --component tidy-imports")
     if not ask.task.strip():
         raise UsageFault("--task needs a command", remedy="e.g. --task ./run.sh")
-    for option in ("component", "task", "score", "setup", "out"):
+    for option in ("component", "task", "score", "setup", "out", "base", "workdir"):
         text = getattr(ask, option) or ""
-        if any("\ud800" <= char <= "\udfff" for char in text):
+        if "\0" in text:
+            raise UsageFault(f"--{option} holds a NUL byte", remedy="remove it")
+        if option not in {"base", "workdir"} and any("\ud800" <= char <= "\udfff" for char in text):
             raise UsageFault(f"--{option} is not valid UTF-8", remedy="put such bytes into a script, and run that")
     if ask.score is not None and ask.spec is not None:
         raise UsageFault("--score and --spec both given", remedy="use one of them: a trial has one score")
@@ -193,10 +201,10 @@ def _check_words(ask: Ask) -> None:
 
 def gain(text: str) -> Fraction:
     """`--min-gain` as an exact fraction between -1 and 1; raises UsageFault."""
-    try:
-        value = Fraction(text.strip())
-    except (ValueError, ZeroDivisionError):
-        value = None
+    value = None
+    if _GAIN.fullmatch(text):
+        with contextlib.suppress(ZeroDivisionError):
+            value = Fraction(text.strip())
     if value is None or not -1 <= value <= 1:
         raise UsageFault(
             f"--min-gain must be a number from -1 to 1, such as 0.1 or 1/3 (got {text})",
@@ -211,6 +219,11 @@ def _spec(path: Path | None, cwd: Path) -> tuple[SpecText | None, Spec | None]:
     spec = parse_spec(text, source=str(path))
     if spec.unclosed:
         raise UsageFault(f"{path}: {spec.unclosed[0].sentence}", remedy="close it: what it swallowed is not checked")
+    if spec.lost:
+        raise UsageFault(
+            f"{path}: line {spec.lost[0].line} looks like a criterion and is none: {spec.lost[0].text}",
+            remedy=f"mend it, or its check would not count; see: kcut checkpoint --lint {path}",
+        )
     if not spec.criteria:
         first = f" (line {spec.notes[0].line}: {spec.notes[0].text})" if spec.notes else ""
         raise UsageFault(

@@ -4,10 +4,15 @@ import heapq
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from kcut.model.outcome import NO_RETRY, RETRY_AFTER_WAIT, Cohort, Outcome
+from kcut.model.outcome import NO_RETRY, RETRY_AFTER_WAIT, Cohort, Outcome, Void
 from kcut.model.plan import Plan
 from kcut.model.trial import TrialKey, TrialRecord
 from kcut.plan import Slot, pair_slots
+
+#: A provider that asks for a longer wait than this, in seconds, is asked again before.
+LONGEST_WAIT = 3600.0
+#: Voids after which a model may have answered: without a cost of theirs, what they cost is unknown.
+MAY_HAVE_COST = frozenset({Void.INTERRUPTED, Void.MANIPULATION, Void.PERMISSIONS, Void.HARNESS})
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +125,7 @@ class TrialSchedule:
         if record.reason not in RETRY_AFTER_WAIT:
             return 0.0
         if record.retry_after_s is not None:
-            return record.retry_after_s
+            return min(record.retry_after_s, LONGEST_WAIT)
         waits = self._plan.retry_wait
         return waits[min(record.attempt, len(waits)) - 1] if waits else 0.0
 
@@ -156,7 +161,7 @@ class TrialSchedule:
                 record.usage.cost_usd
                 for cohort in Cohort
                 for record in self._attempts.get(TrialKey(started, cohort), ())
-                if record.task_exit is not None  # what never ran its task cost nothing
+                if _may_have_cost(record)
             ]
             known = [cost for cost in costs if cost is not None]
             if len(known) < len(costs):
@@ -176,6 +181,14 @@ class TrialSchedule:
             self.budget_stop = True
             self.halt()
         return False
+
+
+def _may_have_cost(record: TrialRecord) -> bool:
+    """False for what never ran its task, and for an agent that no model answered: they cost nothing."""
+    if record.task_exit is None:
+        return False
+    answered = record.valid or record.late or record.reason in MAY_HAVE_COST
+    return answered or record.usage.cost_usd is not None
 
 
 def _order(key: TrialKey) -> tuple[int, str]:

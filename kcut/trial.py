@@ -126,8 +126,8 @@ def run_trial(request: TrialRequest, bench: Bench) -> TrialRecord | None:
     except Exception as error:  # noqa: BLE001  # a fault of the harness is data, not a verdict on the component
         found.void(Void.HARNESS, f"{type(error).__name__}: {error}")
     phases.begin(None)
-    if found.stopped:
-        return None
+    if found.stopped or (found.outcome is Outcome.VOID and bench.supervisors.stopped):
+        return None  # what kcut itself ended says nothing of the trial
     changed = bench.watch()
     if changed:
         found.notes.append("your checkout changed while this trial ran: " + ", ".join(changed[:5]))
@@ -215,7 +215,12 @@ class _Work:
         if found.outcome is None:
             begin("score")
             self.worktree.mend()
-            found.touched = self.worktree.restore(self.bench.protected)
+            try:
+                found.touched = self.worktree.restore(self.bench.protected)
+            except CheckoutFailed as error:  # what is in the way is the trial's doing
+                found.outcome = Outcome.FAIL
+                found.notes.append(str(error))
+                return
             self.score()
 
     def shell(self, phase: str, command: str, timeout: float, *, reads: bool = False) -> Ran:

@@ -67,7 +67,7 @@ def _spoilt(plan: Plan, trials: Sequence[TrialRecord]) -> Invalid | None:
         reasons[str(trial.reason)] = reasons.get(str(trial.reason), 0) + 1
     if blocks_start(trials):
         note += "; the component itself may keep the agent from starting"
-    return Invalid("voids", note, void_advice(reasons))
+    return Invalid("voids", note, void_advice(reasons, jobs=plan.jobs))
 
 
 def _trials(number: int, cohort: Cohort) -> str:
@@ -82,13 +82,13 @@ def _invalid(run: RunRecord, trials: Sequence[TrialRecord], rates: Sequence[Coho
     """Why this run can carry no verdict, None if it can."""
     resume = f"go on with: kcut benchmark --resume {run.run_id}"
     found = _spoilt(run.plan, trials)
-    if found is not None:
+    ended, planned = len(trials), 2 * run.plan.k
+    if run.state == "interrupted":  # a void that would have been run again spoils nothing yet
+        return Invalid("interrupted", f"the run was stopped after {ended} of {planned} trials", resume)
+    if found is not None and run.note in {None, found.note}:
         return found
     if run.note is not None or run.state == "invalid":
         return Invalid("run", run.note or "the run could not be carried out", "mend the cause, and start a new run")
-    ended, planned = len(trials), 2 * run.plan.k
-    if run.state == "interrupted":
-        return Invalid("interrupted", f"the run was stopped after {ended} of {planned} trials", resume)
     if ended < planned and not any(warn.code == "budget-stop" for warn in run.warnings):
         return Invalid("incomplete", f"only {ended} of {planned} trials have ended", resume)
     if any(rate_of(cohort) is None for cohort in rates):

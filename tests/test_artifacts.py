@@ -530,3 +530,26 @@ def test_whatever_bytes_a_file_holds_nothing_but_a_fault_is_raised(repo: Repo, d
     assert evidence(repo.path, "demo").state == "unreadable"
     with pytest.raises(UsageFault):
         artifacts.load(path)
+
+
+# --- what a run may have changed ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("part", [".claude", ".claude/eval", ".claude/eval/benchmarks"])
+def test_a_folder_that_became_a_link_out_is_not_written_to(repo: Repo, tmp_path: Path, part: str) -> None:
+    path = reserve(repo.path, "demo", None)
+    (repo.path / part).rename(tmp_path / "outside")
+    (repo.path / part).symlink_to(tmp_path / "outside")
+    before = sorted((tmp_path / "outside").rglob("*"))
+    with pytest.raises(NotReady, match="is a link that leads out of the checkout") as caught:
+        write(path, make("demo"))
+    assert "--resume last" in str(caught.value.remedy)
+    assert sorted((tmp_path / "outside").rglob("*")) == before
+
+
+def test_a_name_that_is_not_utf8_stands_in_the_file_as_an_escape(repo: Repo) -> None:
+    path = reserve(repo.path, "demo", None)
+    warning = {"code": "few-trials", "evidence": {"paths": ["caf\udce9", "\ud800"]}, "advice": "see to it"}
+    write(path, make("demo", decision=example()["decision"] | {"warnings": [warning]}))
+    assert json.loads(path.read_bytes())["decision"]["warnings"][0]["evidence"] == {"paths": ["caf\\xe9", "\\ud800"]}
+    assert load(path).component == "demo"

@@ -1,10 +1,12 @@
 """Which criteria and which checks a spec has: CommonMark's structure, the criterion's own syntax."""
 
+import time
 from textwrap import dedent
 
 import pytest
 
 from kcut.checkpoint import Criterion, Spec, parse_spec
+from kcut.checkpoint.lint import lint
 from kcut.model.errors import UsageFault
 
 
@@ -111,7 +113,10 @@ def test_ids_compare_exactly() -> None:
         "> lazy\n- > [ ] **AC-1 (quoted):** x\n",
         "<!-- - [ ] **AC-1 (a):** x -->\n",
         "<!--\n\n- [ ] **AC-1 (a):** x\n\n-->\n",
-        "<!-- a\n- [ ] **AC-1 (a):** x\n--> - [ ] **AC-2 (a):** x\n",
+        "<!-- a\n- [ ] **AC-1 (a):** x\n--> - [ ] AC-2\n",
+        "text <!-- - [ ] **AC-1 (a):** x --> and\n`` `- [ ] **AC-1 (a):** x` ``\n",
+        "- text <!--\n  **AC-1 (a):** x -->\n",
+        "<pre>**AC-1 (a):** x</pre>\n",
         "    - [ ] **AC-1 (indented code):** x\n",
         "\t- [ ] **AC-1 (indented code):** x\n",
         "``````\n```\n- [ ] **AC-1 (a):** x\n```\n``````\n",
@@ -147,6 +152,100 @@ def test_what_was_meant_as_a_criterion_is_not_passed_over_in_silence(text: str, 
     spec = parse_spec(text)
     assert not spec.criteria
     assert [note.line for note in spec.notes] == [line]
+
+
+SECOND = "[ ] **AC-2 (x):** y"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        f"-{SECOND}",
+        f"\u2022 {SECOND}",
+        f"\u2013 {SECOND}",
+        f"- <!-- n --> {SECOND}",
+        "- [ ] <!-- n --> **AC-2 (x):** y",
+        f"<!-- n --> - {SECOND}",
+        f"- <!-- n -->{SECOND}",
+        f"\ufeff- {SECOND}",
+        f"\u200b- {SECOND}",
+        f"- \u200b{SECOND}",
+        "- [ ] **AC-\u200b2 (x):** y",
+        "- [ ]\u200b**AC-2 (x):** y",
+        "- [ ] **AC-\u00e9 (x):** y",
+        "- [ ] **AC-_x (x):** y",
+        "- [ ] **AC-.5 (x):** y",
+        "- [ ] **AC- (x):** y",
+        "- [ ] **AC\u20112 (x):** y",
+        "- [ ] **AC2 (x):** y",
+        "- [ ] **AC-2(x):** y",
+        "- [ ] **AC-2 (x)**: y",
+        "- [ ] **AC-2 (x) y",
+        "- [ ] __AC-2 (x):__ y",
+        "- [ ] ***AC-2 (x):*** y",
+        "- [ ] AC-2 (x): y",
+        "- **AC-2 (x):** y",
+        "### **AC-2 (x):** y",
+        "| **AC-2 (x):** y |",
+        "<b>- [ ] **AC-2 (x):** y</b>",
+        "- [ ] *x* **AC-2 (x):** y",
+    ],
+)
+@pytest.mark.parametrize("before", ["", "- [ ] **AC-1 (a):** x\n", "- [ ] **AC-1 (a):** x\n\n"])
+def test_a_criterion_that_is_written_slightly_wrong_is_lost(line: str, before: str) -> None:
+    number = before.count("\n") + 1
+    text = f"{before}{line}\n```eval\nfalse\n```\n"
+    # the first of all byte order marks is none
+    spec = parse_spec(f"\ufeff{text}")
+    assert ids(spec) == ["AC-1"] * bool(before)
+    assert [note.line for note in spec.lost] == [number]
+    assert spec.lost[0] in spec.notes
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<details>\n- [ ] **AC-1 (x):** y\n</details>\n",
+        "<details><summary>s</summary>\n- [ ] **AC-1 (x):** y\n```eval\nfalse\n```\n</details>\n",
+        "<!-- a\n--> - [ ] **AC-1 (x):** y\n",
+        "text\n**AC-1 (a label that\nis wrapped):** y\n",
+        "<pre>\n</pre> - [ ] **AC-1 (x):** y\n",
+    ],
+)
+def test_a_criterion_in_or_behind_html_is_lost(text: str) -> None:
+    spec = parse_spec(text)
+    assert not spec.criteria
+    assert [note.line for note in spec.lost] == [2]
+
+
+@pytest.mark.parametrize(
+    "prose",
+    [
+        "**AC-1** is met by **AC-2**: see there",
+        "see **AC-1 (the first)** and (b): c",
+        "- [ ] **AC-1** is met",
+        "- [ ] AC-1 (the first) is met",
+        "**AC power (230 V):** yes",
+        "**Accept (x):** y",
+        "`**AC-1 (x):** y`",
+        "AC-1 (x): y",
+        "> **AC-1 (x):** y",
+        "<div><!--\n- [x] **AC-1 (a):** x --></div>",
+        "<div><pre>\n- [x] **AC-1 (a):** x</pre></div>",
+    ],
+)
+def test_who_mentions_a_criterion_loses_none(prose: str) -> None:
+    assert parse_spec(f"{prose}\n").lost == ()
+    assert parse_spec(f"- [ ] **AC-9 (a):** x\n\n{prose}\n").lost == ()
+
+
+@pytest.mark.parametrize(
+    "unit", ["*", "_", "[", "[ ]", "`", "<!--", "**AC-1 (", "AC-", "**AC-", "<pre ", "` ``", " "]
+)
+def test_a_long_paragraph_is_read_in_linear_time(unit: str) -> None:
+    begin = time.process_time()
+    parse_spec("AC" + unit * (200_000 // len(unit)))
+    assert time.process_time() - begin < 20
 
 
 @pytest.mark.parametrize("text", ["- [ ] accept the invitation\n", "- [x] done: AC-1 is met\n", "AC-1 and AC-2\n"])
@@ -382,6 +481,37 @@ def test_a_comment_that_is_never_closed_counts_like_a_fence() -> None:
     assert spec.criteria[0].unclosed == (3, 5)
     assert spec.unclosed[0].kind == "comment"
     assert spec.unclosed[0].swallowed == ("AC-2",)
+
+
+HTML = {
+    "<pre>": "</pre>",
+    "<style>": "</style>",
+    "<script>": "</script>",
+    "<textarea>": "</textarea>",
+    "<?": "?>",
+    "<![CDATA[": "]]>",
+    "<!X": ">",
+}
+
+
+@pytest.mark.parametrize("opener", HTML)
+def test_an_html_block_that_is_never_closed_counts_like_a_fence(opener: str) -> None:
+    spec = parse_spec(f"- [ ] **AC-1 (a):** x\n\n{opener}\n\n- [ ] **AC-2 (b):** y\n\n~~~eval\nfalse\n~~~\n")
+    assert ids(spec) == ["AC-1"]
+    assert spec.criteria[0].unclosed == (3, 9)
+    (unclosed,) = spec.unclosed
+    assert (unclosed.kind, unclosed.swallowed) == ("html", ("AC-2",))
+    assert unclosed.sentence == (
+        f"the HTML block {opener} in AC-1 is never closed: it swallows lines 4 to 9, with what looks like AC-2"
+    )
+    assert [finding.advice for finding in lint(spec) if finding.line == 3] == [f"close it with {HTML[opener]}"]
+
+
+@pytest.mark.parametrize("opener", HTML)
+def test_a_closed_html_block_and_one_that_swallows_nothing_are_none_of_that(opener: str) -> None:
+    closed = parse_spec(f"{opener}\n\n- [ ] **AC-2 (b):** y\n\n{HTML[opener]}\n- [ ] **AC-1 (a):** x\n")
+    assert (ids(closed), closed.unclosed, closed.lost) == (["AC-1"], (), ())
+    assert not parse_spec(f"- [ ] **AC-1 (a):** x\n\n{opener}\n\ntext\n").unclosed
 
 
 @pytest.mark.parametrize("info", ["eval", "sh", ""])

@@ -279,3 +279,30 @@ def test_help_has_examples(kcut: Kcut) -> None:
     done = kcut("checkpoint", "-h")
     assert done.returncode == 0
     assert "Examples:\n    kcut checkpoint\n" in done.stdout
+
+
+LOST = "-[ ] **AC-2 (no blank):** x\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "line"),
+    [
+        (GOOD + LOST, 2, 5),
+        (GOOD + LOST + "  ```eval\n  true\n  ```\n", 2, 5),
+        (BAD + LOST, 1, 5),
+        (GOOD + "\n<details>\n" + BAD + "</details>\n", 2, 7),
+        (GOOD + "\n<pre>\n\n" + BAD, 2, 6),
+        (GOOD + "\n- [ ] **AC-\u00e9 (an id of its own):** x\n", 2, 6),
+    ],
+)
+def test_a_spec_that_lost_a_criterion_never_passes(
+    kcut: Kcut, tmp_path: Path, text: str, code: int, line: int
+) -> None:
+    name = spec(tmp_path, text)
+    done = kcut("checkpoint", name)
+    assert done.returncode == code
+    assert f"{name}:{line}: " in done.stderr
+    assert done.stdout.splitlines()[-1].startswith("checkpoint: 1 criteria - ")
+    listed = kcut("checkpoint", name, "--list")
+    assert (listed.returncode, len(listed.stdout.splitlines())) == (0, 1)
+    assert f"{name}:{line}: " in kcut("checkpoint", name, "--lint").stdout

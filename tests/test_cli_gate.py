@@ -1,6 +1,7 @@
 """`kcut gate` from the command line."""
 
 import json
+import re
 import shlex
 import subprocess
 from pathlib import Path
@@ -8,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from kcut.cli.gate import quote
 from tests.conftest import Kcut, Repo
 from tests.documents import example, first_format, put
 
@@ -174,3 +176,21 @@ def test_a_folder_that_is_gone_is_an_error_without_a_traceback(kcut: Kcut, tmp_p
 
 def test_help_has_examples(kcut: Kcut) -> None:
     assert "Examples:" in kcut("gate", "-h").stdout
+
+
+LONE = ["\ud800", "\udbff", "\udc00", "\udc7f", "\udc80", "\udcff", "\udd00", "\udfff"]
+
+
+@pytest.mark.parametrize("key", ["task", "score", "component"])
+def test_half_a_character_in_an_artifact_is_shown(repo: Repo, kcut: Kcut, key: str) -> None:
+    text = "".join(f"a {char} b" for char in LONE)
+    put(repo.path, "x", json.dumps(first_format("x", **{"pass": False}) | {key: text}))
+    done = kcut("gate", "x", cwd=repo.path)
+    assert done.returncode in {1, 2}, done.stderr
+    assert "settle it: kcut benchmark" in done.stdout or key == "component"
+    assert kcut("gate", "x", "--json", cwd=repo.path).returncode == done.returncode
+
+
+@pytest.mark.parametrize("char", LONE, ids=ascii)
+def test_any_half_of_a_character_can_be_quoted(char: str) -> None:
+    assert re.fullmatch(r"\$'a(\\[0-3][0-7]{2})+'", quote(f"a{char}"))

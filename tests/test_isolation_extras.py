@@ -261,3 +261,16 @@ def test_a_checkout_that_cannot_be_read_has_not_changed(repo: Repo, tmp_path: Pa
     assert first.differences(unknown) == unknown.differences(first) == ()
     repo.path.rename(tmp_path / "moved")
     assert not fingerprint(at).known
+
+
+@pytest.mark.parametrize("kind", ["pipe", "folder", "large"])
+def test_a_worktreeinclude_that_is_no_text_file(repo: Repo, kind: str) -> None:
+    include = repo.path / ".worktreeinclude"
+    if kind == "pipe":
+        os.mkfifo(include)
+    elif kind == "folder":
+        include.mkdir()
+    else:
+        include.write_bytes(b"#" * (1 << 21))
+    with pytest.raises(UsageFault, match=r"\.worktreeinclude cannot be read: it is (not a regular file|larger than)"):
+        find_extras(inspect(repo.path), plan_of(inspect(repo.path)))

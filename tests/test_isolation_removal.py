@@ -5,6 +5,7 @@ import os
 import random
 import shutil
 import signal
+import stat
 import subprocess
 import sys
 import tempfile
@@ -314,3 +315,103 @@ def test_linked_worktrees_beside_the_users(repo: Repo, places: Path, tmp_path: P
             assert repo.git("worktree", "list").count("\n") == 2
             sh(worktree, "git worktree prune; git gc -q --auto; git worktree lock .; git status")
         guard.check()
+
+
+def test_a_trial_that_replaces_its_folder_by_a_link(repo: Repo, places: Path, tmp_path: Path, guard: Watch) -> None:
+    mine = make_repo(tmp_path / "mine")
+    mine.path.chmod(0o755)
+    guard(mine.path)
+    before = sorted(mine.path.iterdir())
+    for replaced in ("link", "folder", "file", "nothing"):
+        with opened(repo.path) as worktree:
+            folder = worktree.path.parent
+            folder.rename(folder.with_name("away"))
+            if replaced == "link":
+                folder.symlink_to(mine.path)
+            elif replaced == "folder":
+                (folder / "tree").mkdir(parents=True)
+            elif replaced == "file":
+                folder.touch()
+            assert worktree.freeze().tree is None
+            worktree.mend()
+            assert worktree.cwd.is_dir()
+            assert worktree.diff() is not None
+            assert worktree.restore(["a.txt"]) == ("a.txt",)
+            assert (worktree.path / "a.txt").read_text() == "a\n"
+        assert list(places.iterdir()) == []
+        assert stat.S_IMODE(mine.path.stat().st_mode) == 0o755
+        assert sorted(mine.path.iterdir()) == before
+
+
+def test_a_trial_that_replaces_the_runs_folder_by_a_link(
+    repo: Repo, places: Path, tmp_path: Path, guard: Watch
+) -> None:
+    mine = make_repo(tmp_path / "mine")
+    mine.write("CLAUDE.md", "mine")
+    mine.write("own/x.kept", "mine")
+    mine.commit()
+    mine.path.chmod(0o755)
+    guard(mine.path)
+    before = sorted(mine.path.rglob("*"))
+    checkout = inspect(repo.path)
+    with isolate(checkout, plan_of(checkout), run_id="run", state=state_of(checkout)) as isolation:
+        with isolation.open() as worktree:
+            isolation.place.rename(places / "away")
+            isolation.place.symlink_to(mine.path)
+            assert worktree.freeze().tree is None
+            assert worktree.diff() == b""
+            worktree.mend()
+            with pytest.raises(CheckoutFailed, match="replaced"):
+                worktree.restore(["a.txt"])
+        with pytest.raises(CheckoutFailed, match="removed or replaced"), isolation.open():
+            pass
+    assert any(str(isolation.place) in line for line in isolation.left)
+    assert sorted(path.name for path in places.iterdir()) == ["away"]
+    assert remove_tree(places / "away") == []
+    assert stat.S_IMODE(mine.path.stat().st_mode) == 0o755
+    assert sorted(mine.path.rglob("*")) == before
+
+
+STARVED = """
+import os, resource, sys
+from pathlib import Path
+from kcut.isolation import inspect, isolate
+from kcut.model.errors import NotReady
+from tests.worktrees import plan_of, state_of
+checkout = inspect(Path.cwd())
+plan, state = plan_of(checkout), state_of(checkout)
+import kcut.isolation.run
+free = int(sys.argv[1])
+run = isolate(checkout, plan, run_id="run", state=state)
+limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+held = []
+if free < 20:
+    resource.setrlimit(resource.RLIMIT_NOFILE, (64, limits[1]))
+    while True:
+        try:
+            held.append(os.open("/", os.O_RDONLY))
+        except OSError:
+            break
+    for handle in held[:free]:
+        os.close(handle)
+try:
+    with run:
+        pass
+except NotReady as error:
+    print(error)
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="needs /proc")
+def test_too_few_open_files_at_the_start(repo: Repo, places: Path) -> None:
+    env = os.environ | {"PYTHONPATH": str(Path(__file__).parent.parent)}
+    said = []
+    for free in (0, 1, 2, 3, 4, 6, 20):
+        command = [sys.executable, "-c", STARVED, str(free)]
+        done = subprocess.run(command, cwd=repo.path, env=env, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        said.append(done.stdout)
+        sweep(state_root(repo))
+        assert list(places.iterdir()) == []
+    assert all(line.count("\n") == 1 for line in said[:3])
+    assert said[-1] == ""

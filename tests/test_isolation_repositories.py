@@ -223,7 +223,7 @@ def test_sub_directory_outside_of_the_sparse_part(repo: Repo) -> None:
     repo.commit()
     repo.git("sparse-checkout", "set", "--no-cone", "/in/")
     (repo.path / "out").mkdir()
-    with pytest.raises(CheckoutFailed, match="no folder out"), opened(repo.path / "out"):
+    with pytest.raises(CheckoutFailed, match="leaves out out"), opened(repo.path / "out"):
         pass
 
 

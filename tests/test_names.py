@@ -1,6 +1,7 @@
 """Slugs: the file names that component names stand for."""
 
 import hashlib
+import json
 import re
 import string
 import unicodedata
@@ -9,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kcut.model.names import slug
+from kcut.model.names import slug, visible, visible_document
 
 
 def digest(name: str) -> str:
@@ -73,3 +74,27 @@ def test_case_and_normal_form_change_nothing_in_a_short_name(name: str) -> None:
 @given(st.text(alphabet="ab", min_size=101, max_size=160), st.text(alphabet="ab", min_size=101, max_size=160))
 def test_long_names_that_differ_have_slugs_that_differ(one: str, other: str) -> None:
     assert (slug(one) == slug(other)) == (one == other)
+
+
+def test_what_is_no_text_is_made_visible() -> None:
+    assert visible("caf\udce9 \ud800 é\n") == "caf\\xe9 \\ud800 é\n"
+    given_document = {"a\udcff": ["\udcfe", {"b": ("\udcfd", 1, None, True)}], "c": "d"}
+    assert visible_document(given_document) == {"a\\xff": ["\\xfe", {"b": ["\\xfd", 1, None, True]}], "c": "d"}
+
+
+ANY_TEXT = st.text(st.characters(exclude_categories=()))
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | ANY_TEXT,
+    lambda inner: st.lists(inner) | st.dictionaries(ANY_TEXT, inner),
+)
+
+
+@given(VALUES)
+def test_any_document_can_be_written_as_utf8(document: object) -> None:
+    text = json.dumps(visible_document(document), ensure_ascii=False)
+    assert json.loads(text.encode()) == visible_document(document)
+
+
+@given(st.text())
+def test_text_stays_as_it_is(text: str) -> None:
+    assert visible(text) == text

@@ -10,7 +10,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -413,6 +413,42 @@ def test_odd_places_are_refused(repo: Repo, tmp_path: Path) -> None:
     (repo.path / ".claude/eval/runs").symlink_to(tmp_path)
     with pytest.raises(NotReady, match="leads out of the checkout"):
         run_dir(repo.path, RUN)
+
+
+@pytest.mark.parametrize("part", ["runs", f"runs/{RUN}"])
+def test_a_runs_folder_that_cannot_be_one(repo: Repo, tmp_path: Path, part: str) -> None:
+    place = state_dir(repo.path) / part
+    place.parent.mkdir(exist_ok=True)
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    ways: dict[str, Callable[[], object]] = {
+        "is a link that leads out of the checkout": lambda: place.symlink_to(outside),
+        "is a link that leads nowhere": lambda: place.symlink_to(outside / "missing"),
+        "is not a folder": place.touch,
+    }
+    for why, put in ways.items():
+        put()
+        with pytest.raises(NotReady, match=rf"^\.claude/eval/{part} {why}") as caught:
+            run_dir(repo.path, RUN)
+        assert caught.value.remedy
+        place.unlink()
+        assert list(outside.iterdir()) == []
+    place.symlink_to(repo.path / ".git")
+    with pytest.raises(NotReady, match="leads out of the checkout"):
+        run_dir(repo.path, RUN)
+
+
+@pytest.mark.parametrize("part", ["runs", f"runs/{RUN}"])
+def test_a_runs_folder_that_is_not_writable(repo: Repo, part: str) -> None:
+    place = run_dir(repo.path, RUN).parents[1] / part
+    if part == "runs":
+        (place / RUN).rmdir()
+    place.chmod(0o500)
+    if os.access(place, os.W_OK):
+        pytest.skip("this user may write everywhere")
+    with pytest.raises(NotReady, match=r"cannot write in .*Permission denied"):
+        run_dir(repo.path, RUN)
+    place.chmod(0o700)
 
 
 def test_a_link_inside_the_checkout_is_followed(repo: Repo) -> None:

@@ -233,6 +233,7 @@ def test_few_trials() -> None:
     enough = judged(counted(55, 90, 45))[2]["few-trials"]
     assert enough.evidence["needed"] == 75
     assert "--k 180" in enough.advice
+    assert "show a gain of 0.20 in" in enough.advice
 
 
 @pytest.mark.parametrize("n", [1, 2])
@@ -306,6 +307,27 @@ def test_void_imbalance() -> None:
         "p": pytest.approx(0.02564102564),
         "flips": False,
     }
+
+
+def test_voids_that_leave_it_open_say_nothing_of_the_size_of_the_gain() -> None:
+    first = [trial(pair, "with", "overloaded") for pair in range(6)]
+    attempts = first + [
+        trial(pair, cohort, "pass" if cohort == "with" or pair < 4 else "fail", attempt=2)
+        for pair in range(20)
+        for cohort in ("with", "without")
+    ]
+    _, decision, warnings = judged(attempts)
+    assert (decision.verdict, decision.needed_k is not None and decision.needed_k <= 20) == ("inconclusive", True)
+    assert "void-imbalance" in warnings
+    assert "few-trials" not in warnings
+
+
+@pytest.mark.parametrize(("jobs", "advice"), [(1, "with a longer"), (3, "with fewer --jobs or a longer")])
+@pytest.mark.parametrize("voids", [2, 8])
+def test_a_rate_limit_is_not_blamed_on_jobs_that_there_were_not(jobs: int, advice: str, voids: int) -> None:
+    on = ["rate_limit"] * voids + ["pass"] * (12 - voids)
+    artifact = assemble(a_run(k=12, jobs=jobs, state="finished"), trials(on, ["pass", "fail"] * 6))
+    assert f"run again {advice} --retry-wait" in artifact.model_dump_json()
 
 
 def test_the_run_keeps_its_own_warnings() -> None:

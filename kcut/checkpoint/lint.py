@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from kcut.checkpoint.failure import BASH, SH, cannot_fail, lost_failures
+from kcut.checkpoint.lost import html_opener
 from kcut.checkpoint.shell import parse_shell
 from kcut.checkpoint.spec import Check, Criterion, Spec
 
@@ -51,8 +52,8 @@ def lint(spec: Spec) -> tuple[Finding, ...]:
 
 def _structure(spec: Spec) -> Iterator[Finding]:
     for unclosed in spec.unclosed:
-        fence = unclosed.kind == "fence"
-        advice = "close it with as many of the same characters, alone on a line" if fence else "close it with -->"
+        _, closer = html_opener(unclosed.opener) or ("", "as many of the same characters, alone on a line")
+        advice = f"close it with {closer}"
         yield Finding("structure", unclosed.start, unclosed.criterion, unclosed.sentence, advice)
     for note in spec.notes:
         problem, _, advice = note.text.partition(": ")

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 from kcut.checkpoint.info import is_eval, is_nearly_eval, read_info
+from kcut.checkpoint.lost import SHAPE, end_of_html, html_opener, lost_lines
 from kcut.checkpoint.spec import Check, Criterion, Note, Spec, Unclosed
 from kcut.model.errors import UsageFault
 
@@ -22,7 +23,6 @@ _EVAL_LINE = re.compile(r"[ \t]*(?:`{3,}|~{3,})[ \t]*eval\b")
 _NEARLY = re.compile(
     r"\[[^\]\n]{0,3}\][\s*_`]*(?:AC[-_ ]?[0-9]|AC-[A-Za-z])|\*\*AC-\S+\s*\([^\n]*?\)\s*:?\s*\*\*", re.IGNORECASE
 )
-_SHAPE = "- [ ] **AC-1 (label):** prose"
 
 
 def parse_spec(text: str, *, source: str = "") -> Spec:
@@ -120,15 +120,20 @@ class _Reader:
             self.begin(found, line)
         elif heading:
             self.current = None
-        if found is None and _NEARLY.match(token.content):
-            self.note(line, f"this looks like a criterion, but is not written as one: {_SHAPE}")
+        start = found.start(3) if found is not None else 0
+        above = token.content.count("\n", 0, start)
+        lost = {above + offset: why for offset, why in lost_lines(token.content[start:])}
+        if found is None and 0 not in lost and _NEARLY.match(token.content):
+            self.note(line, f"this looks like a criterion, but is not written as one: {SHAPE}")
         for offset, text in enumerate(token.content.split("\n")):
             if offset and _CRITERION_LINE.match(text):
-                self.note(
-                    line + offset,
+                why = (
                     "this criterion reads as more text of the paragraph above it: "
-                    "put an empty line before it, or indent it as a list item",
+                    "put an empty line before it, or indent it as a list item"
                 )
+                self.note(line + offset, why, lost=offset in lost)
+            elif offset in lost:
+                self.note(line + offset, lost[offset], lost=True)
 
     def begin(self, found: "re.Match[str]", line: int) -> None:
         name, label, prose = found[1], _joined(found[2]), _joined(found[3])
@@ -172,32 +177,43 @@ class _Reader:
 
     def html(self, token: "Token") -> None:
         """An HTML block: comments do not count; criteria in other ones are lost to the reader too, so say it."""
-        if token.content.lstrip(" \t").startswith("<!--"):
-            if "-->" not in token.content:
-                self.open_end(token, "<!--", "comment")
+        first, _ = _lines(token)
+        opener, closer = html_opener(token.content) or ("", "")
+        end = end_of_html(token.content, closer) if closer else 0
+        if end < 0:
+            if opener == "<!--":
+                self.open_end(token, opener, "comment")
+            elif not self.quotes and (_ids(token.content) or _swallows(token.content)):
+                self.open_end(token, opener, "html")
             return
         if self.quotes:
             return
-        for line, text in enumerate(token.content.split("\n"), _lines(token)[0]):
+        above = token.content.count("\n", 0, end)
+        lost = {above + offset: why for offset, why in lost_lines(token.content[end:], html=True)}
+        for offset, text in enumerate(token.content.split("\n")):
             if _CRITERION_LINE.match(text) or _EVAL_LINE.match(text):
-                self.note(line, "this line is part of an HTML block and does not count: put an empty line before it")
+                if offset in lost or opener != "<!--":
+                    why = "this line is part of an HTML block and does not count: put an empty line before it"
+                    self.note(first + offset, why, lost=offset in lost)
+            elif offset in lost:
+                self.note(first + offset, f"{lost[offset]}, behind an empty line", lost=True)
 
     def indented(self, token: "Token", *, item: bool) -> None:
         """An indented code block: an example, unless somebody indented a criterion or a fence too far."""
         line, _ = _lines(token)
         if item and _CRITERION.match(token.content):
-            self.note(line, "this criterion reads as indented code: put one space after the list marker")
+            self.note(line, "this criterion reads as indented code: put one space after the list marker", lost=True)
         if self.current is not None and _EVAL_LINE.match(token.content):
             self.current.indented.append(line)
 
     def open_end(
-        self, token: "Token", opener: str, kind: Literal["fence", "comment"], closed_by: int | None = None
+        self, token: "Token", opener: str, kind: Literal["fence", "comment", "html"], closed_by: int | None = None
     ) -> None:
-        """A fence or comment that ends only because the item, the quote or the file around it ends."""
+        """A fence, comment or HTML block that ends only because the item, the quote or the file around it ends."""
         first, _ = _lines(token)
         swallowed = token.content.rstrip()
         lines = swallowed.count("\n") + 1 if swallowed else 0
-        last = first + lines - (kind == "comment")  # the text of a comment begins with its own line
+        last = first + lines - (kind != "fence")  # the text of a comment begins with its own line
         owner = self.current.id if self.current is not None else None
         self.unclosed.append(Unclosed(first, last, opener, kind, owner, tuple(_ids(token.content)), closed_by))
         if self.current is not None and self.current.unclosed is None:
@@ -205,8 +221,8 @@ class _Reader:
 
     # --- the result ---
 
-    def note(self, line: int, text: str) -> None:
-        self.notes.append(Note(line, text))
+    def note(self, line: int, text: str, *, lost: bool = False) -> None:
+        self.notes.append(Note(line, text, lost))
 
     def spec(self) -> Spec:
         for draft in self.drafts.values():
@@ -248,6 +264,11 @@ def _is_script(text: str) -> bool:
 def _ids(text: str) -> list[str]:
     """The ids of criteria that seem to begin in some line of a text."""
     return [found[1] for line in text.split("\n") if (found := _CRITERION_LINE.match(line))]
+
+
+def _swallows(text: str) -> bool:
+    """True if a text holds what looks like a criterion or a check."""
+    return any(_EVAL_LINE.match(line) for line in text.split("\n")) or any(True for _ in lost_lines(text, html=True))
 
 
 def _joined(text: str) -> str:

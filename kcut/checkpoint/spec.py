@@ -37,7 +37,7 @@ class Criterion:
 
 @dataclass(frozen=True, slots=True)
 class Unclosed:
-    """A fence or HTML comment that is opened in line `start`, never closed, and swallows the lines to `end`.
+    """A fence, HTML comment or block that is opened in line `start`, never closed, and swallows the lines to `end`.
 
     A fence also counts as unclosed if it is closed only by the end of another block, criteria and the beginning of
     that block swallowed: `closed_by` is that line then. `criterion` is the id of the criterion in whose span it
@@ -47,7 +47,7 @@ class Unclosed:
     start: int
     end: int
     opener: str
-    kind: Literal["fence", "comment"] = "fence"
+    kind: Literal["fence", "comment", "html"] = "fence"
     criterion: str | None = None
     swallowed: tuple[str, ...] = ()
     closed_by: int | None = None
@@ -63,7 +63,7 @@ class Unclosed:
             what = f"it swallows lines {self.start + 1} to {self.end}"
         held = f", with what looks like {', '.join(self.swallowed)}" if self.swallowed else ""
         owner = f" in {self.criterion}" if self.criterion else ""
-        name = "fence" if self.kind == "fence" else "HTML comment"
+        name = {"fence": "fence", "comment": "HTML comment", "html": "HTML block"}[self.kind]
         how = (
             f"closed only by the end of another block in line {self.closed_by}" if self.closed_by else "never closed"
         )
@@ -72,10 +72,14 @@ class Unclosed:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A place that reads differently from what its author seems to have meant; it changes no result."""
+    """A place that reads differently from what its author seems to have meant; it changes no result of a criterion.
+
+    `lost`: it looks like a criterion, so a spec that holds it does not say all that it was meant to say.
+    """
 
     line: int
     text: str
+    lost: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,3 +95,8 @@ class Spec:
     def checks(self) -> tuple[Check, ...]:
         """The checks there are to run, in order."""
         return tuple(criterion.check for criterion in self.criteria if criterion.check is not None)
+
+    @property
+    def lost(self) -> tuple[Note, ...]:
+        """The notes that name a criterion which is written so that it is none."""
+        return tuple(note for note in self.notes if note.lost)

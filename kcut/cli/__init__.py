@@ -3,6 +3,7 @@
 Start-up loads click and nothing heavy: a command's module is imported when the command is named.
 """
 
+import contextlib
 import errno
 import importlib
 import os
@@ -32,12 +33,17 @@ COMMANDS = {
     "completion": "Print the completion script of a shell.",
 }
 
-#: Not kcut's bugs: a full or read-only disk, a broken one, no more files, processes or memory.
+#: Not kcut's bugs: a full, read-only or broken disk, no more files, processes or memory, a path that cannot be.
 MACHINE_FAULTS = frozenset(
     {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN}
+    | {errno.ENAMETOOLONG, errno.ELOOP, errno.EACCES, errno.EPERM, errno.ENOTDIR}
 )
 
 CONTEXT = {"help_option_names": ["-h", "--help"], "auto_envvar_prefix": "KCUT", "max_content_width": 100}
+
+
+class _ReaderGone(Exception):
+    """Whoever read the output went away (`kcut history | head`): what it wanted it has."""
 
 
 class LazyGroup(click.Group):
@@ -68,6 +74,13 @@ class LazyGroup(click.Group):
             raise KcutError(f"there is no command {name!r}", remedy=hint)
         return super().resolve_command(ctx, args)
 
+    def invoke(self, ctx: click.Context) -> object:
+        """As click's, which would turn a reader that went away into exit 1: a verdict that nobody gave."""
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError as error:
+            raise _ReaderGone from error
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The list of commands, from the table: no command's module is loaded for it."""
         with formatter.section("Commands"):
@@ -92,12 +105,15 @@ def app() -> None:
 
 def complain(message: str, remedy: str | None = None) -> None:
     """Print a fault and its remedy on stderr, as every command does."""
-    click.echo(f"kcut: {message}", err=True)
-    for line in (remedy or "").splitlines():
-        click.echo(f"      {line}", err=True)
+    with contextlib.suppress(OSError):  # nobody may be listening any more
+        click.echo(f"kcut: {message}", err=True)
+        for line in (remedy or "").splitlines():
+            click.echo(f"      {line}", err=True)
 
 
 def _raise_interrupted(signum: int, _frame: FrameType | None) -> NoReturn:
+    for other in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(other, signal.SIG_IGN)  # on the way out: a further signal must not cut the last words
     raise Interrupted(f"stopped by {signal.Signals(signum).name}", signum=signum)
 
 
@@ -130,8 +146,7 @@ def run(args: list[str] | None = None) -> int:
         context = getattr(error, "ctx", None)
         complain(error.format_message(), f"see: {context.command_path} -h" if context else None)
         return EXIT_USAGE
-    except BrokenPipeError:
-        # the reader went away (`kcut history | head`): what it wanted it has
+    except _ReaderGone:
         _silence_output()
         return 141
     except OSError as error:

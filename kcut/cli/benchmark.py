@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kcut.cli import complain
-from kcut.cli.common import color_option, emit_json, json_option, wants_color
+from kcut.cli.common import color_option, emit_json, json_option, tell, wants_color
 from kcut.cli.config import ConfiguredCommand
 from kcut.cli.options import COUNT, DURATION, MONEY, SEED, WAITS, WHOLE
 from kcut.cli.suggest import runs
-from kcut.model.errors import EXIT_FAIL, EXIT_INCONCLUSIVE, EXIT_PASS, EXIT_USAGE, KcutError, UsageFault
+from kcut.model.errors import EXIT_FAIL, EXIT_INCONCLUSIVE, EXIT_PASS, EXIT_USAGE, Interrupted, KcutError, UsageFault
 
 if TYPE_CHECKING:
     from kcut.benchmark import Finished
@@ -186,43 +186,47 @@ def _run(ask: "Ask | None", options: dict[str, Any]) -> int:
     from kcut.system.signals import StopSignals
 
     cwd, clock = Path.cwd(), SystemClock()
-    color = wants_color(options["color"], sys.stderr)
+    ready = None
+    if ask is not None:  # until the run begins, a signal simply ends kcut
+        ready = resolve(ask, cwd, os.environ)
+        if options["dry_run"]:
+            return _dry_run(ready, options)
+        _confirm(ready, options)
+    observer = progress(
+        clock.monotonic,
+        live=wants_live(options),
+        quiet=options["quiet"],
+        verbose=options["verbose"],
+        color=wants_color(options["color"], sys.stderr),
+    )
+    root = ready.checkout.root if ready is not None else toplevel(cwd)
     with StopSignals() as stop:
-        ready = None
-        if ask is not None:
-            ready = resolve(ask, cwd, os.environ)
-            if options["dry_run"]:
-                return _dry_run(ready, options)
-            _confirm(ready, options)
-        observer = progress(
-            clock.monotonic,
-            live=wants_live(options),
-            quiet=options["quiet"],
-            verbose=options["verbose"],
-            color=color,
-        )
-        root = ready.checkout.root if ready is not None else toplevel(cwd)
         world: dict[str, Any] = {
             "engine": LocalEngine(options["jobs"]),
             "clock": clock,
             "stop": stop,
             "observer": observer,
         }
-        with Store.open(root) as store, observer:
-            if ready is not None:
-                done = benchmark(ready, store=store, **world)
-            else:
-                done = resume(options["resume"], cwd, store=store, **world)
+        try:
+            with Store.open(root) as store, observer:
+                if ready is not None:
+                    done = benchmark(ready, store=store, **world)
+                else:
+                    done = resume(options["resume"], cwd, store=store, **world)
+        except KcutError as error:
+            if stop.signum is None:
+                raise
+            raise Interrupted(error.message, signum=stop.signum, remedy=error.remedy) from error
     if done.stopped is not None:
         return _stopped(done, done.stopped, options)
-    _print(done, options)
+    tell(lambda: _print(done, options))
     return exit_code(done.artifact)
 
 
 def _stopped(done: "Finished", signum: int, options: dict[str, Any]) -> int:
     """Say how far a run came that a signal ended, and how to go on."""
     if options["as_json"]:
-        emit_json(done.artifact.document())
+        tell(lambda: emit_json(done.artifact.document()))
     complain(
         f"stopped after {done.done} of {2 * done.run.plan.k} trials; nothing was left behind",
         f"go on with: kcut benchmark --resume {done.run.run_id}",

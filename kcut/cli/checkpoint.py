@@ -45,7 +45,8 @@ def command(spec: str | None, listed: bool, linted: bool, as_json: bool, color: 
 
     A check is run by /bin/sh in the current directory and passes if it exits 0. After `eval` may stand `bash`
     (run by bash -euo pipefail) and `timeout=SECONDS` (default 60). A criterion without a check is MANUAL: a person
-    decides. Exit code: 0 all pass, 1 any fails, 2 otherwise (something is MANUAL, or there are no criteria).
+    decides. Exit code: 0 all pass, 1 any fails, 2 otherwise (something is MANUAL, there
+    are no criteria, or a line looks like a criterion but is not written as one).
 
     --lint names criteria that nothing tests; checks that cannot fail; criteria that share a check or a label;
     blocks that lose the failure of an earlier command; and a spec of which no criterion is about something that
@@ -162,6 +163,11 @@ def _check(spec: "Spec", as_json: bool, color: bool) -> int:
         click.echo(f"checkpoint: {len(done.results)} criteria - {counts}")
     if done.failed:
         return EXIT_FAIL
+    if spec.lost:
+        number = len(spec.lost)
+        what = "1 criterion is lost" if number == 1 else f"{number} criteria are lost"
+        click.echo(f"no pass: {what}, see the line{'s' * (number != 1)} named above", err=True)
+        return EXIT_USAGE
     return EXIT_PASS if done.passed and not done.manual and not spec.unclosed else EXIT_USAGE
 
 

@@ -3,6 +3,7 @@
 import json
 import os
 import sys
+from collections.abc import Callable
 from typing import IO, Any
 
 import click
@@ -26,8 +27,19 @@ def wants_color(choice: str, stream: IO[str] | None = None) -> bool:
     return (stream or sys.stdout).isatty()
 
 
+def tell(show: Callable[[], None]) -> None:
+    """Print a result whose exit code must stand although its reader went away."""
+    try:
+        show()
+        sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def emit_json(document: dict[str, Any]) -> None:
     """Print one JSON document on stdout: UTF-8, no NaN."""
-    text = json.dumps(document, ensure_ascii=False, allow_nan=False, indent=2)
-    sys.stdout.buffer.write(text.encode("utf-8", "backslashreplace") + b"\n")
+    from kcut.model.names import visible_document
+
+    text = json.dumps(visible_document(document), ensure_ascii=False, allow_nan=False, indent=2)
+    sys.stdout.buffer.write(text.encode() + b"\n")
     sys.stdout.flush()

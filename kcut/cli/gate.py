@@ -139,4 +139,6 @@ def _escaped(char: str) -> str:
         return "\\" + char
     if plain(char) == char:
         return char
-    return "".join(f"\\{byte:03o}" for byte in char.encode("utf-8", "surrogateescape"))
+    # a lone surrogate that stands for a byte of a file name is that byte; any other one is shown as it is coded
+    data = char.encode("utf-8", "surrogateescape" if "\udc80" <= char <= "\udcff" else "surrogatepass")
+    return "".join(f"\\{byte:03o}" for byte in data)

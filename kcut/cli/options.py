@@ -8,6 +8,7 @@ import click
 
 from kcut.model.errors import UsageFault
 
+WEEK = 604_800.0
 _UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(s|m|h|)")
 
@@ -50,12 +51,12 @@ def _count(least: int) -> Callable[[str], int | None]:
 
 def _duration(text: str) -> float | None:
     value = seconds(text)
-    return value if value is not None and 0 < value <= 10_000_000 else None
+    return value if value is not None and 0 < value <= WEEK else None
 
 
 def _waits(text: str) -> tuple[float, ...] | None:
-    values = [seconds(part) for part in text.split(",")]
-    return None if any(value is None for value in values) else tuple(value for value in values if value is not None)
+    values = [value for part in text.split(",") if (value := seconds(part)) is not None and value <= WEEK]
+    return tuple(values) if len(values) == text.count(",") + 1 else None
 
 
 def _money(text: str) -> float | None:

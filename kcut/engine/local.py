@@ -6,6 +6,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, cast
 
 from kcut.engine import Request, Result, Schedule
+from kcut.model.errors import NotReady
 
 
 class LocalEngine:
@@ -22,13 +23,24 @@ class LocalEngine:
 
     def map_unordered(self, function: Callable[[Request], Result], schedule: Schedule[Request]) -> Iterator[Result]:
         """Yield each result as it comes; ends when nothing runs and the schedule has nothing more."""
-        running = 0
+        running, jobs = 0, self._jobs
+        pending: Request | None = None
         with ThreadPoolExecutor(max_workers=self._jobs, thread_name_prefix="trial") as pool:
             while True:
-                while running < self._jobs and (request := schedule.take()) is not None:
-                    pool.submit(function, request).add_done_callback(self._done.put)
+                while running < jobs and (request := pending or schedule.take()) is not None:
+                    try:
+                        future = pool.submit(function, request)
+                    except RuntimeError:  # no further thread: the machine's limit, so go on with those there are
+                        if not running:
+                            raise NotReady(
+                                "this machine lets kcut start no thread", remedy="see: ulimit -a"
+                            ) from None
+                        pending, jobs = request, running
+                        break
+                    pending = None
+                    future.add_done_callback(self._done.put)
                     running += 1
-                wait = schedule.wait() if running < self._jobs else None
+                wait = schedule.wait() if running < jobs else None
                 if running == 0 and wait is None:
                     return
                 try:

@@ -5,6 +5,7 @@ from kcut.isolation.environment import clean_environment, ignored_files, venv_in
 from kcut.isolation.fingerprint import Fingerprint, fingerprint
 from kcut.isolation.freeze import Frozen
 from kcut.isolation.leftovers import sweep
+from kcut.isolation.origin import check_plan
 from kcut.isolation.protected import protected_paths
 from kcut.isolation.run import Isolation, isolate
 from kcut.isolation.snapshot import snapshot
@@ -17,6 +18,7 @@ __all__ = [
     "Frozen",
     "Isolation",
     "Worktree",
+    "check_plan",
     "clean_environment",
     "fingerprint",
     "ignored_files",

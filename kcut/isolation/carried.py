@@ -6,7 +6,7 @@ remote. Never hooks, other remotes, push addresses, credentials or request heade
 
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
@@ -58,12 +58,13 @@ class Carried:
     large_files: tuple[Path, ...]  # folders that hold LFS objects
     moved_large_files: bool  # they are not beside the objects, where git-lfs looks when it borrows
 
-    def environment(self) -> dict[str, str]:
-        """The settings of `transport` as variables for one git process."""
-        env = {"GIT_CONFIG_COUNT": str(len(self.transport))} if self.transport else {}
-        for number, (name, value) in enumerate(self.transport):
-            env |= {f"GIT_CONFIG_KEY_{number}": name, f"GIT_CONFIG_VALUE_{number}": value}
-        return env
+
+def as_environment(settings: Sequence[tuple[str, str]]) -> dict[str, str]:
+    """Settings as variables for one git process."""
+    env = {"GIT_CONFIG_COUNT": str(len(settings))} if settings else {}
+    for number, (name, value) in enumerate(settings):
+        env |= {f"GIT_CONFIG_KEY_{number}": name, f"GIT_CONFIG_VALUE_{number}": value}
+    return env
 
 
 def carried(checkout: Checkout) -> Carried:

@@ -1,6 +1,7 @@
 """The user's checkout, read once: where it is, what it is at, what is uncommitted. Nothing is written."""
 
 import os
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from kcut.system.git import Git, GitResult, not_a_checkout
 
 #: kcut's own folder, at the root of a checkout: in no trial's tree, never a change.
 STATE = ".claude/eval"
+_ID = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 
 
 class CheckoutFailed(NotReady):
@@ -105,9 +107,12 @@ def _no_head(git: Git) -> NotReady:
 
 
 def _commit(git: Git, rev: str) -> str:
-    found = git.run("rev-parse", "--verify", "-q", "--end-of-options", f"{rev}^{{commit}}")
-    if rev and found.ok:
-        return found.text
+    # first what the words name: a suffix would become part of `:/message` and of `HEAD:path`
+    found = git.run("rev-parse", "--verify", "-q", "--end-of-options", rev)
+    if rev and found.ok and _ID.fullmatch(found.text):
+        found = git.run("rev-parse", "--verify", "-q", f"{found.text}^{{commit}}")
+        if found.ok and _ID.fullmatch(found.text):
+            return found.text
     raise UsageFault(f"--base {rev} names no commit here", remedy=found.error or "see: git log --oneline --all")
 
 
@@ -156,9 +161,16 @@ def _promisors(settings: dict[str, str]) -> tuple[str, ...]:
 
 
 def _check_subdir(checkout: Checkout) -> None:
-    """Refuse a sub-directory that the base does not have; in a partial clone the first checkout tells."""
+    """Refuse a sub-directory that trials would not have; in a partial clone the first checkout tells."""
     if not checkout.subdir:
         return
+    if checkout.sparse:
+        listed = checkout.git().run("ls-files", "-t", "-z", "--", f":(top,literal){checkout.subdir}").fields()
+        if listed and all(entry.startswith("S ") for entry in listed):
+            raise CheckoutFailed(
+                f"the sparse checkout leaves out {checkout.subdir}, where trials were to run",
+                remedy=f"bring it in (git sparse-checkout add {checkout.subdir}), or start kcut from another folder",
+            )
     found = checkout.git().run("cat-file", "-t", f"{checkout.base}:{checkout.subdir}")
     if found.text == "tree" or (checkout.partial and not found.ok):
         return

@@ -8,10 +8,11 @@ from pathlib import Path
 from kcut.isolation.checkout import STATE, Checkout, CheckoutFailed
 from kcut.model.errors import UsageFault
 from kcut.model.plan import CheckoutPlan
-from kcut.system.files import copy_tree
+from kcut.system.files import copy_tree, read_regular
 
 #: Patterns of ignored files to copy, at the root of the checkout.
 INCLUDE = ".worktreeinclude"
+_INCLUDE_BYTES = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +38,8 @@ class Extras:
 def find_extras(checkout: Checkout, plan: CheckoutPlan) -> Extras:
     """What `--copy`, `--link` and `.worktreeinclude` name.
 
-    Raises UsageFault for a path that is missing, tracked, git's or kcut's own, or outside of the checkout.
+    Raises UsageFault for a path that is missing, tracked, git's or kcut's own, or outside of the checkout, and for a
+    `.worktreeinclude` that cannot be read.
     """
     copies = [_inside(checkout, path, "--copy") for path in plan.copy_paths]
     links = [_inside(checkout, path, "--link") for path in plan.link_paths]
@@ -78,9 +80,14 @@ def _inside(checkout: Checkout, path: str, option: str) -> str:
 def _included(checkout: Checkout) -> list[str]:
     """The ignored files that `.worktreeinclude` names."""
     try:
-        lines = (checkout.root / INCLUDE).read_text(encoding="utf-8", errors="surrogateescape").splitlines()
-    except OSError:
+        data = read_regular(checkout.root / INCLUDE, limit=_INCLUDE_BYTES)
+    except FileNotFoundError:
         return []
+    except OSError as error:
+        raise UsageFault(
+            f"{INCLUDE} cannot be read: {error.strerror}", remedy="it is a text file of patterns; mend or remove it"
+        ) from error
+    lines = data.decode("utf-8", "surrogateescape").splitlines()
     from pathspec import GitIgnoreSpec
 
     try:

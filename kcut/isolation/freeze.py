@@ -4,7 +4,7 @@ import os
 import shutil
 import stat
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from kcut.isolation.origin import Origin
 from kcut.isolation.snapshot import QUIET
 from kcut.isolation.tree_id import tree_of_index
 from kcut.model.errors import NotReady
-from kcut.system.git import Git, GitResult, join
+from kcut.system.git import Git, GitFailed, GitResult, join
 
 #: Seconds that git gets for one step: a filter or a file system that hangs must not hang the run.
 LIMIT = 120.0
@@ -25,6 +25,10 @@ _LIST = ("ls-files", "-t", "-z", "-m", "-d", "-o", "--exclude-standard", *_BYTEC
 _DROP = ("update-index", "-z", "--force-remove", "--stdin")
 #: Paths for one command line.
 BATCH = 500
+#: What git reads, wherever it finds it, while it looks at a tree; a pipe of that name would keep it waiting.
+_READ = (".gitattributes", ".gitignore", ".gitmodules")
+#: Seconds after which it is worth a walk through the tree to see whether git waits for such a pipe.
+PATIENCE = 4.0
 #: Bytes of changed files up to which they are read and hashed.
 MOST_BYTES = 1 << 30
 
@@ -46,6 +50,9 @@ class Freezer:
     """Compares one worktree with what was checked out there. `index` is the pristine one, kept by kcut.
 
     `objects` is a folder that borrows from the origin and takes what has to be written.
+
+    Made before the trial starts: where a filter must not run later, the files that it made are taken into `index` as
+    they lie there, so that they compare, and are restored, byte for byte. Raises NotReady if git cannot do that.
     """
 
     origin: Origin
@@ -53,6 +60,27 @@ class Freezer:
     index: Path
     objects: Path
     limit: float = LIMIT
+    prepared: bool = False
+
+    def __post_init__(self) -> None:
+        """Take the filtered files as they are, once."""
+        if self.origin.raw and not self.prepared:
+            self._take_as_they_are()
+        object.__setattr__(self, "prepared", True)
+
+    def _take_as_they_are(self) -> None:
+        git = self._git(self.index)
+        listed = [name for name in git.must("ls-files", "-z").fields() if self._is_file(name)]
+        asked = git.must("check-attr", "-z", "--stdin", "filter", stdin=join(listed), timeout=self.limit).fields()
+        names = {driver.removeprefix("filter.") for driver in self.origin.raw}
+        made = [path for path, value in zip(asked[::3], asked[2::3], strict=True) if value in names]
+        if made:
+            os.utime(self.index, (1, 1))  # older than all of its entries: git looks at their content
+            git.must("update-index", "-z", "--stdin", stdin=join(made), timeout=self.limit)
+
+    def _is_file(self, path: str) -> bool:
+        mode = mode_of(self.tree, path)
+        return mode is not None and stat.S_ISREG(mode)
 
     def with_limit(self, seconds: float) -> "Freezer":
         """The same, with another limit for each of git's steps."""
@@ -87,10 +115,12 @@ class Freezer:
             found = self._look()
             if not found.changed or found.too_large:
                 return b"", False
+            base = self.origin.commit
+            if self.origin.raw:
+                base = self._git(self.index).must("write-tree", "--missing-ok", timeout=self.limit).text
             self._update(found, work)
             options = ("--cached", "--binary", "--no-ext-diff", "--no-textconv", "--no-color", "--no-renames")
-            git = replace(self._git(work), fetches=False)
-            return git.head("diff", *options, "--ignore-submodules=dirty", self.origin.commit, limit=limit)
+            return self._git(work).head("diff", *options, "--ignore-submodules=dirty", base, limit=limit)
         except (NotReady, OSError):
             return b"", False
         finally:
@@ -104,10 +134,30 @@ class Freezer:
         """What differs from the pristine index. Raises NotReady if git cannot tell."""
         if not is_folder(self.tree):
             raise NotReady("the trial removed or replaced its worktree")
+        for name in _READ:
+            self._refuse_special(name)
         git = self._git(self.index)
-        listed = git.must(*_LIST, "--", f":(top,exclude){STATE}", timeout=self.limit)
+        listing = (*_LIST, "--", f":(top,exclude){STATE}")
+        listed = git.run(*listing, timeout=min(self.limit, PATIENCE))
+        if listed.code is None:
+            special = _special_below(self.tree)
+            if special is not None:
+                raise NotReady(f"{special} is neither a file nor a link")
+            listed = git.run(*listing, timeout=self.limit)
+        if not listed.ok:
+            raise GitFailed(listed)
         found = _entries(self.tree, listed)
-        return found.without(self._below(git, found.links)) if found.links else found
+        if found.links:
+            found = found.without(self._below(git, found.links))
+        for folder in {above for path in found.changed for above in _folders_above(path)}:
+            self._refuse_special(f"{folder}/{_READ[0]}")
+        return found
+
+    def _refuse_special(self, path: str) -> None:
+        """Raise NotReady for a pipe or device where git would read a file, and wait for ever."""
+        mode = mode_of(self.tree, path)
+        if mode is not None and _is_special(mode):
+            raise NotReady(f"{path} is neither a file nor a link")
 
     def _below(self, git: Git, links: Sequence[str]) -> list[str]:
         """The files of the base that lie where new links are now: git may have looked at others through the links."""
@@ -140,6 +190,29 @@ class Freezer:
                 return tree
         _date_later(work)
         return self._git(work).must("write-tree", "--missing-ok", timeout=self.limit).text
+
+
+def _is_special(mode: int) -> bool:
+    return not (stat.S_ISREG(mode) or stat.S_ISLNK(mode) or stat.S_ISDIR(mode))
+
+
+def _special_below(tree: Path) -> str | None:
+    """The first of the files that git reads, anywhere in the tree, which is a pipe, a socket or a device."""
+    for where, folders, names in os.walk(tree):
+        folders[:] = [name for name in folders if name != ".git"]
+        for name in _READ:
+            if name in names:
+                path = os.path.relpath(f"{where}/{name}", tree)
+                mode = mode_of(tree, path)
+                if mode is not None and _is_special(mode):
+                    return path
+    return None
+
+
+def _folders_above(path: str) -> Iterator[str]:
+    parts = path.rstrip("/").split("/")
+    for number in range(1, len(parts)):
+        yield "/".join(parts[:number])
 
 
 def _date_later(index: Path) -> None:

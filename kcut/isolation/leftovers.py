@@ -9,6 +9,7 @@ from kcut.isolation import linked
 from kcut.isolation.freeze import is_folder
 from kcut.system.files import remove_tree
 from kcut.system.lease import dead_lease
+from kcut.system.mounts import MOUNTED, detach, mount_at
 
 #: The names of runs' folders: a number that nobody else has.
 NAME = re.compile("w-[0-9a-f]{16}")
@@ -26,11 +27,21 @@ def clear(folder: Path, common_dir: Path | None) -> list[str]:
     Returns what could not be removed, with the reason.
     """
     left: list[str] = []
-    kept = {file.stem for file in (folder / OWN).glob(f"*{KEPT}")}
+    detach(folder)
+    ours = _is_ours(folder)
+    # a link in the place of kcut's own part leads to what is not kcut's
+    marks = (folder / OWN).glob(f"*{KEPT}") if ours and is_folder(folder / OWN) else ()
+    kept = {file.stem for file in marks}
     if common_dir is not None:
         left += linked.unregister(common_dir, folder, but=kept)
+    if folder.is_symlink():
+        with contextlib.suppress(OSError):
+            folder.unlink()
+        return [*left, f"{folder}: it was moved away, and a link put in its place"]
     if not is_folder(folder) or folder.lstat().st_uid != os.getuid():
         return left
+    if not ours:
+        return [*left, f"{folder}: {MOUNTED}"]
     with contextlib.suppress(OSError):
         folder.chmod(0o700)
     if not kept:
@@ -43,6 +54,14 @@ def clear(folder: Path, common_dir: Path | None) -> list[str]:
         if entry.name not in {"origin", "store"} and entry.suffix != KEPT:
             left += remove_tree(entry)
     return left
+
+
+def _is_ours(folder: Path) -> bool:
+    """True for a folder, false for a link to one and for what is mounted there."""
+    try:
+        return is_folder(folder) and mount_at(folder) == mount_at(folder.parent.resolve())
+    except OSError:
+        return False
 
 
 def _is_a_runs(folder: str, lease: Path) -> bool:

@@ -4,6 +4,7 @@ import contextlib
 import errno
 import fcntl
 import os
+import stat
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
@@ -58,20 +59,25 @@ def _write(folder: Path, checkout: Checkout, tree: Path, carried: Carried) -> No
     if checkout.sparse and (checkout.git_dir / "config.worktree").is_file():
         # settings that hold for one worktree: the new one gets those of a sparse checkout, as git itself does it
         own = [setting for setting in carried.settings if setting[0].startswith("core.sparsecheckout")]
-        (folder / "config.worktree").write_text(config_text(own))
+        (folder / "config.worktree").write_bytes(os.fsencode(config_text(own)))
 
 
 def unregister(common_dir: Path, folder: Path, *, but: Collection[str] = ()) -> list[str]:
     """Remove the registrations of all worktrees below a run's folder, locked ones too, but for those in `but`.
 
-    They are known by their name, which begins with the folder's own, and by where they lead: the user's are never
-    touched. Returns what could not be removed.
+    kcut's are known by their name, which begins with the folder's own, those that trials added by where they lead:
+    the user's are never touched. Returns what could not be removed.
     """
     worktrees = common_dir / "worktrees"
     left: list[str] = []
     with _alone(common_dir):
-        for admin in worktrees.glob(f"{folder.name}-*"):
-            if admin.name.removeprefix(f"{folder.name}-") not in but and _leads_below(admin, folder):
+        for admin in _listed(worktrees):
+            own = admin.name.startswith(f"{folder.name}-")
+            if own and admin.name.removeprefix(f"{folder.name}-") in but:
+                continue
+            target = _target(admin)
+            # half written or half removed, it is named by a number that only this run has
+            if (own and target is None) or _leads_below(target, folder, but):
                 left += _drop(common_dir, admin)
         for passing in (_COMING, _GOING):
             for admin in common_dir.glob(f"{folder.name}-*{passing}"):
@@ -102,11 +108,28 @@ def _drop(common_dir: Path, admin: Path) -> list[str]:
     return remove_tree(away)
 
 
-def _leads_below(admin: Path, folder: Path) -> bool:
+def _listed(worktrees: Path) -> list[Path]:
     try:
+        return list(worktrees.iterdir())
+    except OSError:
+        return []
+
+
+def _target(admin: Path) -> Path | None:
+    """Where a registration leads; None if nothing says so. One that cannot be read leads to itself."""
+    try:
+        if not stat.S_ISREG((admin / "gitdir").lstat().st_mode):
+            return admin  # a trial's pipe would keep us waiting
         target = os.fsdecode((admin / "gitdir").read_bytes()).removesuffix("\n")
     except FileNotFoundError:
-        return True  # half written or half removed, and named by a number that only this run has
+        return None
     except OSError:
+        return admin
+    return Path(os.path.normpath(admin / target))
+
+
+def _leads_below(target: Path | None, folder: Path, but: Collection[str]) -> bool:
+    """True for a place below the run's folder, but for those that are kept."""
+    if target is None or not target.is_relative_to(folder):
         return False
-    return Path(target).is_relative_to(folder)
+    return target.relative_to(folder).parts[:1] not in {(name,) for name in but}

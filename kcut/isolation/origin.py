@@ -3,11 +3,13 @@
 A trial can change its own repository's settings, index and hooks as it likes: kcut never asks that one.
 """
 
+import os
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from kcut.isolation.carried import carried
+from kcut.isolation.carried import as_environment, carried
 from kcut.isolation.checkout import STATE, Checkout, CheckoutFailed
+from kcut.isolation.filters import outside_path, switched_off, unsafe_drivers
 from kcut.isolation.large_files import LARGE_FILES, bring_large_files
 from kcut.isolation.reads import Reader
 from kcut.isolation.repository import Blueprint
@@ -17,6 +19,8 @@ from kcut.model.plan import CheckoutPlan
 from kcut.system.files import remove_tree
 from kcut.system.git import Git, join
 
+#: The folder, beside the origin, of the objects that freezing worktrees writes.
+FROZEN = "frozen"
 _REFS = {"head": (), "tags": ("refs/tags",), "all": ("refs",)}
 
 
@@ -35,18 +39,28 @@ class Origin:
     trials: Blueprint
     hidden: tuple[str, ...]
     fetch_env: dict[str, str]
+    raw: tuple[str, ...] = ()  # the filter drivers that do not run once a trial could have changed what they run
 
     def git(self, tree: Path, index: Path, *, config: tuple[str, ...] = ()) -> Git:
-        """git on a worktree with an index of the caller's choice, settings and objects from here."""
+        """git on a worktree that a trial may have changed: an index of the caller's choice, settings and objects of
+        kcut's, no filter that could run the trial's files, and no credentials.
+        """
+        objects = os.fspath(self.git_dir.parent / FROZEN).replace("\\", "\\\\").replace('"', '\\"')
+        env = {
+            **as_environment(switched_off(self.raw)),
+            "PATH": outside_path((tree, self.git_dir.parent.parent)),
+            **({"GIT_ALTERNATE_OBJECT_DIRECTORIES": f'"{objects}"'} if self.raw else {}),
+        }
+        return replace(self._git(tree, index, config), extra_env=env)
+
+    def _git(self, tree: Path, index: Path, config: tuple[str, ...] = ()) -> Git:
         return Git(
             tree,
             git_dir=self.git_dir,
             work_tree=tree,
             index=index,
             config=(*config, "submodule.recurse=false", "core.untrackedCache=false"),
-            fetches=True,
             translated=True,
-            extra_env=self.fetch_env,
         )
 
     def alone(self) -> "Origin":
@@ -55,7 +69,7 @@ class Origin:
 
     def check_out(self, tree: Path, index: Path) -> None:
         """Fill an empty worktree and write its index. Raises CheckoutFailed with git's own message."""
-        git = self.git(tree, index)
+        git = replace(self._git(tree, index), fetches=True, extra_env=self.fetch_env)
         done = git.run("read-tree", "-u", "--reset", self.commit)
         if not done.ok:
             raise CheckoutFailed(f"the checkout of {self.commit[:12]} failed: {done.complaint}", remedy=done.error)
@@ -73,7 +87,7 @@ def make_origin(checkout: Checkout, plan: CheckoutPlan, folder: Path, excluded: 
     Raises UsageFault for options that exclude each other, NotReady if the uncommitted changes are not those planned,
     CheckoutFailed if git cannot read the base.
     """
-    _check(plan)
+    check_plan(plan)
     taken = carried(checkout)
     plain = Blueprint(
         commit=plan.base,
@@ -86,12 +100,13 @@ def make_origin(checkout: Checkout, plan: CheckoutPlan, folder: Path, excluded: 
     )
     git_dir = folder / "origin"
     plain.write(git_dir, bare=False)
-    fetch_env = taken.environment()
+    fetch_env = as_environment(taken.transport)
+    raw = unsafe_drivers(taken.settings, (checkout.root, folder.parent))
     git = Git(folder, git_dir=git_dir, index=folder / "origin.index", config=QUIET, fetches=True, extra_env=fetch_env)
     try:
         tree = _snapshot(checkout, plan, git_dir)
         if plan.history == "none":
-            return _without_history(plain, git, folder, plan.base, tree)
+            return replace(_without_history(plain, git, folder, plan.base, tree), raw=raw)
         commit, own = plan.base, checkout.partial or taken.moved_large_files
         if tree is not None:
             commit, own = write_commit(git, plan.base, tree, parent=plan.base, message=b"uncommitted changes\n"), True
@@ -106,10 +121,11 @@ def make_origin(checkout: Checkout, plan: CheckoutPlan, folder: Path, excluded: 
             raise
         raise CheckoutFailed(error.message, remedy=error.remedy) from error
     trials = replace(plain, commit=commit, borrowed=borrowed)
-    return Origin(git_dir, commit, root, trials, tuple(hidden), fetch_env)
+    return Origin(git_dir, commit, root, trials, tuple(hidden), fetch_env, raw)
 
 
-def _check(plan: CheckoutPlan) -> None:
+def check_plan(plan: CheckoutPlan) -> None:
+    """Raise UsageFault for options that exclude each other."""
     if plan.history == "none" and plan.refs != "head":
         raise UsageFault(
             f"--history none leaves nothing that --refs {plan.refs} could name",

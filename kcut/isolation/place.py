@@ -52,8 +52,7 @@ def _unfit(place: Path, checkout: Checkout) -> str | None:
     if not os.access(place, os.W_OK | os.X_OK):
         return "it is not writable"
     try:
-        with tempfile.TemporaryDirectory(dir=place):
-            pass
+        Path(tempfile.mkdtemp(dir=place)).rmdir()
         if os.statvfs(place).f_flag & getattr(os, "ST_NOEXEC", 0):  # macOS does not tell
             return "nothing can be executed there (mounted noexec)"
     except OSError as error:

@@ -75,7 +75,7 @@ def write_admin(admin: Path, *, worktree: Path, common: str, commit: str, sparse
     admin.mkdir()
     files = {
         "HEAD": f"{commit}\n".encode(),
-        "commondir": f"{common}\n".encode(),
+        "commondir": os.fsencode(f"{common}\n"),
         "gitdir": os.fsencode(f"{worktree / '.git'}\n"),
     }
     if sparse is not None:

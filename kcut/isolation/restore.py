@@ -1,58 +1,92 @@
 """Bring files of the base back into a worktree, whatever a trial has put in their way; links are never followed."""
 
 import contextlib
+import errno
 import os
 import stat
+import tempfile
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from kcut.isolation.checkout import CheckoutFailed
-from kcut.isolation.freeze import BATCH, LIMIT, is_folder, mode_of
+from kcut.isolation.freeze import LIMIT, is_folder
 from kcut.isolation.origin import Origin
 from kcut.model.errors import NotReady
 from kcut.system.files import remove_tree
 from kcut.system.git import join
+from kcut.system.mounts import MOUNTED, detach, mount_at, mount_of, mount_points
 
+_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_WRITE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+@dataclass(frozen=True, slots=True)
+class _Content:
+    """A file's permission bits and bytes, or a link's target (`mode` is None then)."""
+
+    mode: int | None
+    data: bytes
 
 
 def restore(origin: Origin, tree: Path, index: Path, paths: Sequence[str]) -> tuple[str, ...]:
     """Give `paths` the content, mode and kind they have at the base, and return those that had another.
 
-    `index` is the pristine one. Raises CheckoutFailed with git's words if git cannot write them.
+    `index` is the pristine one. git makes them in an empty folder of kcut's, not in the tree: there it would read the
+    attributes that the trial left. What is mounted over them is detached. Raises CheckoutFailed, with git's words
+    where git cannot make them, if that cannot be done.
     """
     if not paths:
         return ()
     try:
         make_folder(tree)
-        touched = _touched(origin, tree, index, paths)
+        pristine = _pristine(origin, index, paths)
+        touched = sorted((path for path in pristine if _content(tree, path) != pristine[path]), key=os.fsencode)
+        if touched:
+            _uncover(tree, touched)
         for path in touched:
             clear(tree, path)
-        if touched:
-            origin.git(tree, index).must("checkout-index", "-f", "-z", "--stdin", stdin=join(touched), timeout=LIMIT)
+            _write(tree, path, pristine[path])
     except (NotReady, OSError) as error:
         raise CheckoutFailed(f"protected files could not be restored: {error}") from error
-    return touched
+    return tuple(touched)
 
 
-def _touched(origin: Origin, tree: Path, index: Path, paths: Sequence[str]) -> tuple[str, ...]:
-    """Those of `paths` that are not as they were checked out; what a sparse checkout leaves out is left out."""
-    git = origin.git(tree, index)
-    git = replace(git, extra_env={**(git.extra_env or {}), "GIT_LITERAL_PATHSPECS": "1"})
-    tags: dict[str, set[str]] = {}
-    for start in range(0, len(paths), BATCH):
-        batch = paths[start : start + BATCH]
-        listed = git.must("ls-files", "-t", "-z", "-c", "-m", "-d", "--", *batch, timeout=LIMIT)
-        for entry in listed.fields():
-            tags.setdefault(entry[2:], set()).add(entry[0])
-    present = (path for path, seen in tags.items() if "S" not in seen)
-    found = {path for path in present if tags[path] & {"C", "R"} or mode_of(tree, path) is None}
-    return tuple(sorted(found, key=os.fsencode))
+def _pristine(origin: Origin, index: Path, paths: Sequence[str]) -> dict[str, _Content]:
+    """The files as they are checked out; what a sparse checkout leaves out is left out."""
+    folder = Path(tempfile.mkdtemp(prefix="pristine-", dir=index.parent))
+    git = origin.git(folder, index)
+    make = ("checkout-index", "-f", "-z", "--stdin")
+    try:
+        if not git.run(*make, stdin=join(paths), timeout=LIMIT).ok:
+            # it stops at what a sparse checkout leaves out
+            tags = {entry[2:]: entry[0] for entry in git.must("ls-files", "-t", "-z", timeout=LIMIT).fields()}
+            git.must(*make, stdin=join(path for path in paths if tags.get(path, "S") != "S"), timeout=LIMIT)
+        found = {path: _content(folder, path) for path in paths}
+    finally:
+        remove_tree(folder)
+    return {path: content for path, content in found.items() if content is not None}
+
+
+def _uncover(tree: Path, paths: Sequence[str]) -> None:
+    """Detach what is mounted at or below one of `paths`, or at a folder above it: it may be the user's own data."""
+    top = Path(os.path.realpath(tree))
+    for point in mount_points(tree):
+        mounted = point.relative_to(top).as_posix()
+        if any(_is_at_or_below(path, mounted) or _is_at_or_below(mounted, path) for path in paths):
+            detach(point)
+
+
+def _is_at_or_below(path: str, folder: str) -> bool:
+    return folder in {".", path} or path.startswith(f"{folder}/")
 
 
 def clear(tree: Path, path: str) -> None:
-    """Remove what lies at a path of the tree, or in the place of a folder above it. OSError if it cannot be."""
+    """Remove what lies at a path of the tree, or in the place of a folder above it.
+
+    OSError if it cannot be, or if a file system is mounted at a folder above it.
+    """
     *parents, name = path.split("/")
     folder = os.open(tree, _FOLDER)
     try:
@@ -74,11 +108,16 @@ def clear(tree: Path, path: str) -> None:
 
 
 def _step(folder: int, part: str) -> int | None:
-    """A descriptor of a folder in a folder, made writable; None if there is none (any more)."""
+    """A descriptor of a folder in a folder, made writable; None if there is none (any more).
+
+    OSError if another file system is mounted there: it is left as it is.
+    """
     try:
         if not stat.S_ISDIR(os.stat(part, dir_fd=folder, follow_symlinks=False).st_mode):
             os.unlink(part, dir_fd=folder)
             return None
+        if hasattr(os, "O_PATH"):
+            _must_be_same(mount_at(part, dir_fd=folder), folder, part)
         try:
             inner = os.open(part, _FOLDER, dir_fd=folder)
         except PermissionError:
@@ -86,8 +125,18 @@ def _step(folder: int, part: str) -> int | None:
             inner = os.open(part, _FOLDER, dir_fd=folder)
     except FileNotFoundError:
         return None
-    _open_up(inner)
+    try:
+        _must_be_same(mount_of(inner), folder, part)
+        _open_up(inner)
+    except OSError:
+        os.close(inner)
+        raise
     return inner
+
+
+def _must_be_same(mount: int, folder: int, part: str) -> None:
+    if mount != mount_of(folder):
+        raise OSError(errno.EBUSY, f"{part}: {MOUNTED}")
 
 
 def _open_up(folder: int) -> None:
@@ -109,3 +158,39 @@ def make_folder(path: Path) -> None:
         os.close(folder)
     if inner is not None:
         os.close(inner)
+
+
+def _content(tree: Path, path: str) -> _Content | None:
+    """What lies at a path of the tree, None if it is no file and no link, or a folder above it is none."""
+    place = os.fspath(tree)
+    *parents, name = path.split("/")
+    try:
+        for part in parents:
+            place = f"{place}/{part}"
+            if not stat.S_ISDIR(os.lstat(place).st_mode):  # a link is no folder
+                return None
+        place = f"{place}/{name}"
+        if stat.S_ISLNK(os.lstat(place).st_mode):
+            return _Content(None, os.fsencode(os.readlink(place)))  # noqa: PTH115  # a Path would tidy the name
+        handle = os.open(place, _READ)
+    except OSError:  # gone, closed to us, or a kind that cannot be opened: not as it was
+        return None
+    found = os.fstat(handle)
+    if not stat.S_ISREG(found.st_mode):
+        os.close(handle)
+        return None
+    with os.fdopen(handle, "rb") as file:
+        return _Content(stat.S_IMODE(found.st_mode), file.read())
+
+
+def _write(tree: Path, path: str, content: _Content) -> None:
+    """Make the file anew; `clear` has left nothing in its way but folders."""
+    place = tree / path
+    place.parent.mkdir(parents=True, exist_ok=True)
+    if content.mode is None:
+        place.symlink_to(os.fsdecode(content.data))
+        return
+    handle = os.open(place, _WRITE, 0o600)
+    with os.fdopen(handle, "wb") as file:
+        file.write(content.data)
+        os.fchmod(handle, content.mode)

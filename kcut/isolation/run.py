@@ -18,10 +18,10 @@ from kcut.isolation.freeze import Freezer, is_folder
 from kcut.isolation.origin import Origin, make_origin
 from kcut.isolation.place import MARKERS, find_place, marker_above
 from kcut.isolation.repository import literal_pattern, write_admin
-from kcut.isolation.worktree import Worktree
+from kcut.isolation.worktree import Worktree, uncover
 from kcut.model.errors import NotReady
 from kcut.model.plan import CheckoutPlan
-from kcut.system.files import copy_tree, remove_tree
+from kcut.system.files import copy_tree, identity, remove_tree
 from kcut.system.git import Git
 from kcut.system.lease import Lease
 
@@ -42,6 +42,17 @@ class Isolation:
 
     def __enter__(self) -> Self:
         """Choose the place and make what all trials share. Raises NotReady or UsageFault if that cannot be done."""
+        try:
+            self._enter()
+        except OSError as error:
+            where = getattr(self, "place", None) or self._state
+            raise NotReady(
+                f"the worktrees cannot be made in {where}: {error.strerror or error}",
+                remedy="see to it, or name another folder with --workdir DIR, then run again",
+            ) from error
+        return self
+
+    def _enter(self) -> None:
         checkout, plan = self._checkout, self._plan
         self._extras: Extras = find_extras(checkout, plan)
         self.place = find_place(checkout, plan.workdir) / f"w-{secrets.token_hex(8)}"
@@ -55,6 +66,7 @@ class Isolation:
             raise NotReady(f"cannot write in {self._state}: {error.strerror}") from error
         try:
             self.place.mkdir(mode=0o700)
+            self._known = identity(self.place)
             own = self._own = self.place / leftovers.OWN
             own.mkdir()
             excluded = tuple(literal_pattern(path) for path in (*self._extras.copies, *self._extras.links))
@@ -68,7 +80,6 @@ class Isolation:
         except BaseException:
             self._close()
             raise
-        return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -78,7 +89,10 @@ class Isolation:
 
     def _close(self) -> None:
         shared = self._plan.isolation == "worktree"
-        self.left += leftovers.clear(self.place, self._checkout.common_dir if shared else None)
+        try:
+            self.left += leftovers.clear(self.place, self._checkout.common_dir if shared else None)
+        except OSError as error:
+            self.left.append(f"{self.place}: {error.strerror or error}")
         if not self.left:
             self._lease.release()
 
@@ -152,18 +166,29 @@ class Isolation:
 
     def _remove(self, folder: Path, index: Path) -> list[str]:
         left: list[str] = []
-        with contextlib.suppress(OSError):
-            self.place.chmod(0o700)  # a trial may have closed it
         if self._plan.isolation == "worktree":
             left += linked.drop(self._checkout.common_dir, f"{self.place.name}-{folder.name}")
-        left += remove_tree(folder)
-        index.unlink(missing_ok=True)
+        if self._reach():
+            left += remove_tree(folder)
+            with contextlib.suppress(OSError):
+                index.unlink()
+        elif os.path.lexists(self.place):
+            left.append(f"{folder}: {self.place} was replaced by a trial")
         return left
+
+    def _reach(self) -> bool:
+        """Open the run's folder, which a trial may have closed; false if what is there now is not that folder."""
+        uncover(self.place)
+        if identity(self.place) != self._known:
+            return False
+        with contextlib.suppress(OSError):
+            self.place.chmod(0o700)
+        return True
 
     def _look_around(self) -> None:
         """Nothing that an agent would read may lie above a worktree, also not what an earlier trial put there."""
-        with contextlib.suppress(OSError):
-            self.place.chmod(0o700)
+        if not self._reach():
+            raise CheckoutFailed(f"an earlier trial removed or replaced {self.place}")
         for name in MARKERS:
             if os.path.lexists(self.place / name):
                 remove_tree(self.place / name)

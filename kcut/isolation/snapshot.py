@@ -6,16 +6,18 @@ from pathlib import Path
 
 from kcut.isolation.carried import carried
 from kcut.isolation.checkout import STATE, Checkout
+from kcut.isolation.place import find_place
 from kcut.isolation.repository import Blueprint
 from kcut.model.errors import UsageFault
 from kcut.system.files import remove_tree
 from kcut.system.git import Git, join
 
 
-def snapshot(checkout: Checkout) -> str:
+def snapshot(checkout: Checkout, *, workdir: str | None = None) -> str:
     """The id of the tree that holds the checkout's uncommitted changes: edits, deletions, new files.
 
-    What git ignores and kcut's own folder are left out. Nothing is written into the user's repository.
+    What git ignores and kcut's own folder are left out. Nothing is written into the user's repository: what has to
+    be written lies where worktrees would (`workdir` is the user's choice of that) and is removed.
     Raises UsageFault if the base is not HEAD, GitFailed with git's words if a file cannot be read.
     """
     if checkout.base != checkout.head:
@@ -23,7 +25,7 @@ def snapshot(checkout: Checkout) -> str:
             "--dirty include needs HEAD as the base: the uncommitted changes are changes to it",
             remedy="leave out --base, or leave out --dirty include",
         )
-    folder = Path(tempfile.mkdtemp())
+    folder = Path(tempfile.mkdtemp(dir=find_place(checkout, workdir)))
     try:
         blueprint = Blueprint(
             commit=checkout.head,

@@ -1,14 +1,19 @@
 """One trial's worktree, from the moment it is checked out to its removal."""
 
 import contextlib
+import secrets
 from collections.abc import Sequence
 from pathlib import Path
 
+from kcut.isolation.checkout import CheckoutFailed
 from kcut.isolation.freeze import Freezer, Frozen
 from kcut.isolation.restore import make_folder, restore
+from kcut.system.files import identity
+from kcut.system.mounts import detach, mount_points
 
 #: Bytes of a diff that are kept.
 DIFF_BYTES = 4 << 20
+_REPLACED = "the trial replaced the folders around its worktree"
 
 
 class Worktree:
@@ -26,20 +31,24 @@ class Worktree:
         self._folder = folder
         self._freezer = freezer
         self._kept = kept
+        self._known = {place: identity(place) for place in (folder.parent, folder)}
 
     def freeze(self) -> Frozen:
         """What differs from the base now. Never raises: what cannot be computed has a reason."""
-        self._reach()
-        return self._freezer.freeze()
+        return self._freezer.freeze() if self._reach() else Frozen(None, (), _REPLACED)
 
     def diff(self, limit: int = DIFF_BYTES) -> bytes:
         """The patch from the base to the tree as it is now, new files included; one that was cut says so."""
-        data, more = self._freezer.diff(limit)
+        data, more = self._freezer.diff(limit) if self._reach() else (b"", False)
         return data + b"\n[the diff is longer]\n" if more else data
 
     def mend(self) -> None:
-        """Make sure that `cwd` is a folder again, so that a score can run; a link in its place is not followed."""
-        self._reach()
+        """Make sure that `cwd` is a folder again, so that a score can run.
+
+        A link in its place is not followed, and nothing is made in what was mounted there.
+        """
+        if not self._reach():
+            return
         with contextlib.suppress(OSError):
             place = self.path
             make_folder(place)
@@ -52,14 +61,31 @@ class Worktree:
 
         Raises CheckoutFailed if that cannot be done.
         """
-        self._reach()
+        if not self._reach():
+            raise CheckoutFailed(f"protected files could not be restored: {_REPLACED}")
         return restore(self._freezer.origin, self.path, self._freezer.index, protected)
 
-    def _reach(self) -> None:
-        """The folders around the tree are kcut's: a trial may have closed them."""
-        for folder in (self._folder.parent, self._folder):
-            with contextlib.suppress(OSError):
-                folder.chmod(0o700)
+    def _reach(self) -> bool:
+        """Open the folders around the tree, kcut's own, which a trial may have closed; false if it cannot be.
+
+        What is not the folder that was made at the start is never entered: a link or another file in the place of the
+        trial's own is removed, another folder is put aside, and a fresh one is made.
+        """
+        place, folder = self._folder.parent, self._folder
+        with contextlib.suppress(OSError):
+            uncover(place, folder, self.path)
+            if identity(place) != self._known[place]:
+                return False
+            place.chmod(0o700)
+            if identity(folder) != self._known[folder]:
+                if identity(folder) is not None:
+                    folder.rename(place / f"{folder.name}-{secrets.token_hex(4)}")
+                else:
+                    folder.unlink(missing_ok=True)
+                folder.mkdir(mode=0o700)
+                self._known[folder] = identity(folder)
+            folder.chmod(0o700)
+        return identity(place) == self._known[place] and identity(folder) == self._known[folder]
 
     def keep(self) -> Path:
         """Leave the worktree where it is when it is closed; returns its path."""
@@ -70,3 +96,10 @@ class Worktree:
     def kept(self) -> bool:
         """True once `keep` was called."""
         return self._kept.exists()
+
+
+def uncover(*folders: Path) -> None:
+    """Detach what is mounted at these very folders, outer ones first; what is mounted deeper stays."""
+    for folder in folders:
+        if folder in mount_points(folder):
+            detach(folder)

@@ -1,12 +1,14 @@
-"""A component's name as a file name."""
+"""Names as file names, and names that are no text made so."""
 
 import hashlib
 import re
 import unicodedata
+from typing import Any
 
 _OTHER = re.compile(r"[^a-z0-9]+")
 _LONGEST = 100
 _CUT = 80
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def slug(name: str) -> str:
@@ -29,3 +31,28 @@ def _digest(name: str) -> str:
     except UnicodeEncodeError:  # a lone surrogate that stands for no byte
         data = name.encode("utf-8", "surrogatepass")
     return hashlib.sha256(data).hexdigest()[:8]
+
+
+def visible(text: str) -> str:
+    """`text` in which lone surrogates are shown as escapes, so that it can be encoded.
+
+    A byte that could not be decoded is `\\xNN`, another surrogate `\\uNNNN`.
+    """
+    return _SURROGATE.sub(_escape, text)
+
+
+def visible_document(document: Any) -> Any:
+    """The same for every string of a JSON document, keys included; lists and objects are new ones."""
+    match document:
+        case str():
+            return visible(document)
+        case dict():
+            return {visible_document(key): visible_document(value) for key, value in document.items()}
+        case list() | tuple():
+            return [visible_document(value) for value in document]
+    return document
+
+
+def _escape(match: "re.Match[str]") -> str:
+    code = ord(match[0])
+    return f"\\x{code - 0xDC00:02x}" if 0xDC80 <= code <= 0xDCFF else f"\\u{code:04x}"

@@ -1,10 +1,11 @@
 """Progress on stderr while a run goes on: a live view on a terminal, plain lines elsewhere."""
 
+import contextlib
 import sys
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Self
+from typing import IO, TYPE_CHECKING, Self, cast
 
 from kcut.model.outcome import Cohort, Outcome
 from kcut.model.plan import Plan
@@ -163,7 +164,8 @@ class PlainProgress:
     def say(self, line: str) -> None:
         """Print a line unless quiet."""
         if not self._quiet:
-            self._write(line)
+            with contextlib.suppress(OSError):  # a run goes on though nobody listens
+                self._write(line)
 
 
 class LiveProgress(PlainProgress):
@@ -218,12 +220,32 @@ class LiveProgress(PlainProgress):
         return Group(*lines, bar)
 
 
+class _Tolerant:
+    """A stream whose writes never raise: the terminal may be closed while a run goes on."""
+
+    def __init__(self, stream: IO[str]) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        with contextlib.suppress(OSError):
+            self._stream.write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        with contextlib.suppress(OSError):
+            self._stream.flush()
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._stream, name)
+
+
 def progress(now: Callable[[], float], *, live: bool, quiet: bool, verbose: bool, color: bool) -> PlainProgress:
     """The progress that fits: live on a terminal, plain lines elsewhere, silence with --quiet."""
     if live and not quiet:
         from rich.console import Console
 
-        console = Console(stderr=True, no_color=not color, highlight=False, markup=False)
+        stream = cast("IO[str]", _Tolerant(sys.stderr))
+        console = Console(file=stream, force_terminal=True, no_color=not color, highlight=False, markup=False)
         return LiveProgress(console, now, verbose=verbose)
 
     def write(line: str) -> None:

@@ -11,6 +11,7 @@ from posixpath import join, normpath
 
 from kcut.scoreline.interpreters import (
     INTERPRETERS,
+    MODULES,
     RUNNERS,
     SHELL_LONG,
     SHELLS,
@@ -19,7 +20,7 @@ from kcut.scoreline.interpreters import (
     Runner,
     base_name,
 )
-from kcut.scoreline.words import split
+from kcut.scoreline.words import literal, split
 
 #: Commands within commands (`bash -c "bash -c ..."`) are read this deep.
 DEPTH = 6
@@ -58,12 +59,14 @@ class _Frame:
 @dataclass(slots=True)
 class _Reader:
     found: dict[str, None] = field(default_factory=dict)
+    #: The entries of a PATH that the line sets.
+    path: list[str] = field(default_factory=list)
 
     def read(self, line: str, base: str | None, depth: int) -> None:
         """Find the files of a command line that starts in `base`."""
         if depth > DEPTH:
             return
-        parts, inner = split(line)
+        parts, inner = split(literal(line))
         reading = _Line(self, depth, _Frame(base))
         for text, is_operator in parts:
             if is_operator:
@@ -83,21 +86,33 @@ class _Reader:
         start = 0
         while start < len(words) and (words[start] in _RESERVED or _ASSIGNMENT.match(words[start])):
             start += 1
-        words = words[start:]
-        if not words or words[0] in _NO_COMMAND:
+        assigned, words = words[:start], words[start:]
+        before = self.path
+        self.assign(assigned if words else [])
+        if not words or words[0] == "export":  # for every command from here on
+            self.assign(assigned + words)
+            return frame.base
+        if words[0] in _NO_COMMAND:
             return frame.base
         if words[0] in {"cd", "pushd"}:
             return _moved(frame.base, [word for word in words[1:] if word == "-" or not word.startswith("-")])
         self._command(words, frame.base, frame.stdin, depth)
+        self.path = before
         return frame.base
+
+    def assign(self, words: Sequence[str]) -> None:
+        """Take the assignment of PATH if it is among the words."""
+        for word in words:
+            if word.startswith("PATH="):
+                self.path = [entry for entry in word.removeprefix("PATH=").split(":") if entry]
 
     def _command(self, words: Sequence[str], base: str | None, stdin: str | None, depth: int) -> None:
         if not words or depth > DEPTH:
             return
         head, rest = words[0], words[1:]
         name = base_name(head)
-        if "/" in head:
-            self._file(head, base)
+        for file in (head,) if "/" in head else [f"{entry}/{head}" for entry in self.path]:
+            self._file(file, base)
         if head in {".", "source"}:
             self._file(next(iter(rest), ""), base)
         elif head == "eval":
@@ -141,6 +156,7 @@ class _Reader:
         for name, value in given.values:
             if name == "module":
                 self._module(value, base)
+                self._run_by_module(value, given.rest, base, stdin, depth)
             elif name == "file":
                 self._file(value, base)
             elif name == "command":
@@ -148,11 +164,23 @@ class _Reader:
         if {name for name, _ in given.values} & {"module", "file", "command", "code"}:
             return
         script = given.rest[0] if given.rest else stdin
-        if script is not None and script != "-":
+        if script in {"-", "/dev/stdin"}:
+            script = stdin
+        if script is not None:
             self._file(script, base)
             stem = script.rpartition("/")[2]
             for variant in interpreter.variants if "." not in stem.strip(".") else ():
                 self._file(script.rstrip("/") + (variant if variant[0] == "." else f"/{variant}"), base)
+
+    def _run_by_module(
+        self, module: str, words: Sequence[str], base: str | None, stdin: str | None, depth: int
+    ) -> None:
+        """`python -m coverage run score.py`: the script that a module of an interpreter runs."""
+        interpreter = MODULES.get(module)
+        if interpreter is None or depth > DEPTH:
+            return
+        if not interpreter.subcommands or (words and words[0] in interpreter.subcommands):
+            self._interpreter(interpreter, words, base, stdin, depth + 1)
 
     def _runner(self, runner: Runner, words: Sequence[str], base: str | None, depth: int) -> None:
         if runner.subcommand is not None:
@@ -166,10 +194,12 @@ class _Reader:
             if name == "module":
                 self._module(value, base)
                 return
-            if name == "command":  # `env -S "a b" c`
+            if name == "command" and runner.assigns:  # `env -S "a b" c` is `env a b c`
+                rest = [text for text, is_operator in split(literal(value))[0] if not is_operator] + rest
+            elif name == "command":
                 self.read(value, base, depth + 1)
         while rest and runner.assigns and _ASSIGNMENT.match(rest[0]):
-            rest.pop(0)
+            self.assign([rest.pop(0)])
         rest = rest[runner.operands :]
         if rest and "/" not in rest[0] and rest[0].endswith((".py", ".ts", ".js")):
             self._file(rest[0], base)  # `uv run score.py`
@@ -290,5 +320,5 @@ def _path(word: str, base: str | None) -> str | None:
         return None
     if base is None and word[0] != "/":
         return None
-    path = normpath(join(base or "", word))
+    path = normpath(join(base or "", literal(word)))
     return "/" + path.lstrip("/") if path[0] == "/" else path

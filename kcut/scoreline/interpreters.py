@@ -65,7 +65,13 @@ INTERPRETERS = {
     "python": Interpreter(Options(value="WX", code="c", module="m"), variants=("__main__.py",)),
     "pypy": Interpreter(Options(value="WX", code="c", module="m"), variants=("__main__.py",)),
     "coverage": Interpreter(
-        Options(module="m", long={"--source": "value", "--rcfile": "value"}), subcommands=frozenset({"run"})
+        Options(
+            module="m",
+            long=dict.fromkeys(
+                ("--source", "--rcfile", "--omit", "--include", "--data-file", "--context", "--concurrency"), "value"
+            ),
+        ),
+        subcommands=frozenset({"run"}),
     ),
     "node": Interpreter(_NODE, variants=(".js",)),
     "nodejs": Interpreter(_NODE, variants=(".js",)),
@@ -89,6 +95,14 @@ INTERPRETERS = {
     "java": Interpreter(Options(long={"-jar": "file", "-cp": "value", "--class-path": "value"})),
 }
 
+#: Python modules that run the script given to them.
+MODULES = {
+    "coverage": INTERPRETERS["coverage"],
+    "pdb": Interpreter(Options(value="c", module="m")),
+    "cProfile": Interpreter(Options(value="os", module="m")),
+    "profile": Interpreter(Options(value="os", module="m")),
+}
+
 _UV = Options(
     value="p",
     module="m",
@@ -102,7 +116,13 @@ _UV = Options(
 
 RUNNERS = {
     "env": Runner(
-        Options(value="u", folder="C", command="S", long={"--unset": "value", "--chdir": "folder"}), assigns=True
+        Options(
+            value="u",
+            folder="C",
+            command="S",
+            long={"--unset": "value", "--chdir": "folder", "--split-string": "command"},
+        ),
+        assigns=True,
     ),
     "time": Runner(Options(value="fo")),
     "command": Runner(Options()),

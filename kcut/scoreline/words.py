@@ -24,14 +24,29 @@ _SHOW: dict[int, str | None] = {0xE000 + index: char for index, char in enumerat
 _EMPTY = chr(0xE000 + len(_SPECIAL))
 _SHOW[ord(_EMPTY)] = None
 
+#: Quoted characters that an unquoted word would not stand for itself with; `literal` shows them.
+_ACTIVE = "$`*?[~"
+_MARK = {ord(char): chr(0xE100 + index) for index, char in enumerate(_ACTIVE)}
+_MARK_GLOB = {ord(char): _MARK[ord(char)] for char in "*?[~"}
+_UNMARK = {0xE100 + index: char for index, char in enumerate(_ACTIVE)}
+_PWD = re.compile(r"\$\([ \t]*pwd(?:[ \t]+-[LP])?[ \t]*\)")
+
 _OPERATORS = re.compile(r"&&|\|\||;;|\|&|&>>|&>|>>|>&|>\||<<<|<<-?|<&|<>|[;&|()<>\n]")
 
 
+def literal(word: str) -> str:
+    """A word of `split` with the characters that quotes made ordinary."""
+    return word.translate(_UNMARK)
+
+
 def split(line: str) -> tuple[list[tuple[str, bool]], list[str]]:
-    """The words and operators of a line as (text, is operator), and the commands that double quotes hold."""
+    """The words and operators of a line as (text, is operator), and the commands that double quotes hold.
+
+    In a word, quoted characters that would act if they were not quoted are marked: see `literal`.
+    """
     inner: list[str] = []
     text = _QUOTED.sub(lambda match: _hidden(match[0], inner), _without_heredocs(line))
-    text = _BACKTICKS.sub(r"$(\1)", text)
+    text = _PWD.sub("$PWD", _BACKTICKS.sub(r"$(\1)", text))
     lexer = shlex.shlex(text, posix=True, punctuation_chars=";&|()<>\n")
     lexer.whitespace = " \t\r"
     lexer.whitespace_split = True
@@ -53,12 +68,14 @@ def _hidden(quoted: str, inner: list[str]) -> str:
     if quoted[0] == "#":
         return ""
     if quoted[0] == "\\":
-        return quoted[1:].replace("\n", "").translate(_HIDE)
+        return quoted[1:].replace("\n", "").translate(_HIDE).translate(_MARK)
     body = quoted[1:-1] if len(quoted) > 1 and quoted[-1] == quoted[0] else quoted[1:]
-    if quoted[0] == '"':
-        inner += [match[1] for match in _SUBSTITUTION.finditer(_BACKTICKS.sub(r"$(\1)", body))]
-        body = _ESCAPE.sub(lambda match: match[1].replace("\n", ""), body)
-    return body.translate(_HIDE) or _EMPTY
+    if quoted[0] == "'":
+        return body.translate(_HIDE).translate(_MARK) or _EMPTY
+    body = _BACKTICKS.sub(r"$(\1)", body)
+    inner += [match[1] for match in _SUBSTITUTION.finditer(body)]
+    body = _ESCAPE.sub(lambda match: match[1].replace("\n", "").translate(_MARK), _PWD.sub("$PWD", body))
+    return body.translate(_HIDE).translate(_MARK_GLOB) or _EMPTY
 
 
 def _without_heredocs(line: str) -> str:

@@ -23,22 +23,8 @@ def state_path(root: Path) -> Path:
 
     Raises NotReady if `.claude` or `.claude/eval` is no folder, or a link that leads out of the checkout.
     """
-    base = root.resolve()
     for part in (STATE.parent, STATE):
-        path = root / part
-        if not os.path.lexists(path):
-            continue
-        if not path.is_dir():
-            what = "is a link that leads nowhere" if path.is_symlink() else "is not a folder"
-            raise NotReady(
-                f"{part} {what}, and kcut keeps its record in {STATE}", remedy=f"move {path} away, then run again"
-            )
-        inside = path.resolve()
-        if not inside.is_relative_to(base) or ".git" in inside.relative_to(base).parts:
-            raise NotReady(
-                f"{part} is a link that leads out of the checkout, and kcut writes nothing there",
-                remedy=f"make {path} a folder of the checkout, then run again",
-            )
+        _must_be_inside(root, part)
     return root / STATE
 
 
@@ -64,15 +50,33 @@ def state_dir(root: Path) -> Path:
 def run_dir(root: Path, run_id: str) -> Path:
     """The folder of a run, made if missing, for its owner's eyes only. Raises NotReady as state_dir does."""
     folder = state_dir(root) / "runs" / run_id
-    if not folder.resolve().is_relative_to(root.resolve()):
-        raise NotReady(
-            f"{folder} leads out of the checkout", remedy=f"remove the link {folder.parent}, then run again"
-        )
+    for part in (STATE / "runs", STATE / "runs" / run_id):
+        _must_be_inside(root, part)
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if not os.access(folder, os.W_OK | os.X_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
     except OSError as error:
         raise _unwritable(folder, error) from error
     return folder
+
+
+def _must_be_inside(root: Path, part: Path) -> None:
+    """Raise NotReady if there is something at `part` that is no folder of the checkout."""
+    path = root / part
+    if not os.path.lexists(path):
+        return
+    if not os.path.isdir(path):  # noqa: PTH112  # pathlib's raises where a folder above may not be searched
+        what = "is a link that leads nowhere" if path.is_symlink() else "is not a folder"
+        raise NotReady(
+            f"{part} {what}, and kcut keeps its record in {STATE}", remedy=f"move {path} away, then run again"
+        )
+    base, inside = root.resolve(), path.resolve()
+    if not inside.is_relative_to(base) or ".git" in inside.relative_to(base).parts:
+        raise NotReady(
+            f"{part} is a link that leads out of the checkout, and kcut writes nothing there",
+            remedy=f"make {path} a folder of the checkout, then run again",
+        )
 
 
 def _unwritable(folder: Path, error: OSError) -> NotReady:

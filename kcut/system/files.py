@@ -9,6 +9,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from kcut.system.mounts import MOUNTED, detach, mount_at, mount_of
+
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 #: How deep removal descends before it moves what lies deeper to the top: bounds open files and the stack.
 _DEEP = 64
@@ -89,15 +91,26 @@ def _copy_bytes(source: Path, target: Path) -> None:
         shutil.copyfileobj(reader, writer, 1 << 20)
 
 
+def identity(path: Path) -> tuple[int, int] | None:
+    """What a folder is known by, whatever its name; None if there is none. A link to a folder is none."""
+    try:
+        info = path.lstat()
+    except OSError:
+        return None
+    return (info.st_dev, info.st_ino) if stat.S_ISDIR(info.st_mode) else None
+
+
 def remove_tree(path: Path) -> list[str]:
     """Remove a folder, read-only and mode-000 ones included; links are removed, never followed.
 
-    Any depth and any length of path. Returns the paths that are still there, with the reason; empty if all went.
+    Any depth and any length of path. What is mounted in it is detached; if that cannot be, it is not entered. Returns
+    the paths that are still there, with the reason; empty if all went.
     """
     left: list[str] = []
     for pause in (0.0, 0.05, 0.2):
         # a process that was ended a moment ago may still have written something
         time.sleep(pause)
+        detach(path)
         left = _Removal(path).run()
         if not left:
             break
@@ -111,6 +124,7 @@ class _Removal:
         self._path = path
         self._left: list[str] = []
         self._top = -1
+        self._mount = -1
         self._moved = 0
         self._hoisted = False
 
@@ -119,7 +133,8 @@ class _Removal:
             if not stat.S_ISDIR(self._path.lstat().st_mode):
                 self._path.unlink()
                 return []
-            self._top = _open_folder(os.fspath(self._path), None)
+            self._mount = mount_at(self._path.parent.resolve())
+            self._top = self._open(os.fspath(self._path), None)
         except (FileNotFoundError, NotADirectoryError):
             return []
         except OSError as error:
@@ -158,7 +173,7 @@ class _Removal:
         if depth >= _DEEP:
             self._hoist(folder, name)
             return
-        inner = _open_folder(name, folder)
+        inner = self._open(name, folder)
         before = len(self._left)
         try:
             self._empty(inner, f"{where}/{name}", depth + 1)
@@ -169,7 +184,7 @@ class _Removal:
 
     def _hoist(self, folder: int, name: str) -> None:
         """Move a folder from the deep to the top, where a later round empties it."""
-        inner = _open_folder(name, folder)
+        inner = self._open(name, folder)
         try:
             os.fchmod(inner, stat.S_IRWXU)
         finally:
@@ -181,23 +196,36 @@ class _Removal:
         os.rename(name, target, src_dir_fd=folder, dst_dir_fd=self._top)  # by descriptor
         self._hoisted = True
 
+    def _open(self, name: str, parent: int | None) -> int:
+        """A descriptor of a folder on the mount that is emptied; OSError if another is mounted there.
+
+        Its owner is given every right on it, and above it, if that is what it takes.
+        """
+        try:
+            inner = os.open(name, _FOLDER, dir_fd=parent)
+        except PermissionError:
+            if parent is not None:
+                os.fchmod(parent, stat.S_IRWXU)
+            self._must_be_here(mount_at(name, dir_fd=parent) if hasattr(os, "O_PATH") else self._mount)
+            os.chmod(name, stat.S_IRWXU, dir_fd=parent)  # by descriptor
+            inner = os.open(name, _FOLDER, dir_fd=parent)
+        try:
+            self._must_be_here(mount_of(inner))
+        except OSError:
+            os.close(inner)
+            raise
+        return inner
+
+    def _must_be_here(self, mount: int) -> None:
+        if mount != self._mount:
+            raise OSError(errno.EBUSY, MOUNTED)
+
 
 def _is_folder(entry: "os.DirEntry[str]") -> bool:
     try:
         return entry.is_dir(follow_symlinks=False)
     except OSError:
         return False
-
-
-def _open_folder(name: str, parent: int | None) -> int:
-    """A descriptor of a folder; its owner is given every right on it, and above it, if that is what it takes."""
-    try:
-        return os.open(name, _FOLDER, dir_fd=parent)
-    except PermissionError:
-        if parent is not None:
-            os.fchmod(parent, stat.S_IRWXU)
-        os.chmod(name, stat.S_IRWXU, dir_fd=parent)  # by descriptor
-        return os.open(name, _FOLDER, dir_fd=parent)
 
 
 def _granted(folder: int, act: Callable[..., None], name: str) -> None:

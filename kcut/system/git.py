@@ -45,7 +45,15 @@ _LOCAL = frozenset(
 )
 _NUMBERED = ("GIT_CONFIG_KEY_", "GIT_CONFIG_VALUE_")
 #: Settings of every call: no hook and no monitor of the user's runs, and an index is one whole file.
-_SETTINGS = ("core.hooksPath=/dev/null", "core.fsmonitor=false", "core.splitIndex=false", "index.sparse=false")
+_SETTINGS = (
+    "core.hooksPath=/dev/null",
+    "core.fsmonitor=false",
+    "core.splitIndex=false",
+    "index.sparse=false",
+    "core.ignoreStat=false",  # it would hide every edit of a trial
+    "core.trustctime=true",
+    "core.checkStat=default",
+)
 #: They change what the paths mean that kcut gives to git; a trial's commands keep them.
 _PATHSPECS = frozenset({"GIT_LITERAL_PATHSPECS", "GIT_GLOB_PATHSPECS", "GIT_NOGLOB_PATHSPECS", "GIT_ICASE_PATHSPECS"})
 #: A partial clone must not fetch into the user's objects because kcut reads. The second name is git 2.44's; git

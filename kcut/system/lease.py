@@ -37,8 +37,12 @@ class Lease:
             "uid": os.getuid(),
             "claim": dict(claim),
         }
-        os.write(self._handle, json.dumps(document).encode())
-        os.fsync(self._handle)
+        try:
+            os.write(self._handle, json.dumps(document).encode())
+            os.fsync(self._handle)
+        except OSError:
+            self.release()
+            raise
 
     def release(self) -> None:
         """Give the lease up: what it claimed is gone, or is to stay."""

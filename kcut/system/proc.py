@@ -102,6 +102,11 @@ class Supervisors:
         """KILL everything that runs; later runs return interrupted at once."""
         self._tell(KILL)
 
+    @property
+    def stopped(self) -> bool:
+        """True once `stop` or `kill` was called."""
+        return bool(self._order)
+
     def _tell(self, order: bytes) -> None:
         self._order = order
         for call in self._calls.copy():
