@@ -128,7 +128,7 @@ def test_a_name_that_is_not_utf8_is_missing(repo: Repo, kcut: Kcut) -> None:
     done = kcut("gate", "\udcff", cwd=repo.path)
     assert done.returncode == 2
     assert "$'\\377'" in done.stdout
-    assert json.loads(kcut("gate", "\udcff", "--json", cwd=repo.path).stdout)["components"][0]["name"] == "\udcff"
+    assert json.loads(kcut("gate", "\udcff", "--json", cwd=repo.path).stdout)["components"][0]["name"] == "\\xff"
 
 
 def test_what_is_set_aside_stays_and_the_paths_hold_from_where_one_stands(repo: Repo, kcut: Kcut) -> None:
