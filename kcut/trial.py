@@ -106,6 +106,10 @@ def trial_environment(
             path = worktree.scratch / folder
             path.mkdir(parents=True, exist_ok=True)
             env[name] = str(path)
+    if plan.checkout.isolation == "worktree":
+        # its configuration is the user's own, so hooks are switched off from here: the folder does not exist
+        hooks = ("core.hooksPath", str(worktree.scratch / "hooks"))
+        env |= {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": hooks[0], "GIT_CONFIG_VALUE_0": hooks[1]}
     return env | {
         "PWD": str(worktree.cwd),
         "HARNESS_COMPONENT": plan.component,
