@@ -104,6 +104,8 @@ def resolve(ask: Ask, cwd: Path, environ: Mapping[str, str]) -> Ready:
     """Check everything that can be wrong before a trial, and return the plan. Raises UsageFault or NotReady."""
     _check_words(ask)
     checkout = inspect(cwd, base=ask.base)
+    if ask.dirty == "include":
+        _no_nested_repositories(checkout)
     spec_text, spec = _spec(ask.spec, cwd)
     given = {field.name: getattr(ask, field.name) for field in fields(ask) if field.name in Plan.model_fields}
     given |= {
@@ -236,6 +238,16 @@ def _spec(path: Path | None, cwd: Path) -> tuple[SpecText | None, Spec | None]:
             remedy="give a criterion an eval block, or score with --score CMD",
         )
     return SpecText(path=str(path), text=text), spec
+
+
+def _no_nested_repositories(checkout: Checkout) -> None:
+    """A repository inside the checkout is one entry to git: its files would be in no trial."""
+    for path in checkout.dirty:
+        if path.endswith("/") and os.path.lexists(checkout.root / path / ".git"):
+            raise UsageFault(
+                f"--dirty include: {path} is a repository of its own, and its files would be in no trial",
+                remedy="let git ignore it and bring it with --copy, or leave --dirty include out",
+            )
 
 
 def _warnings(ready: Ready, environ: Mapping[str, str]) -> tuple[Warn, ...]:

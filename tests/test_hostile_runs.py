@@ -289,3 +289,33 @@ def test_values_out_of_bounds_are_usage_errors(repo: Repo, kcut: Kcut, option: s
     assert "Traceback" not in done.stderr
     assert "bug" not in done.stderr
     assert runs(repo, kcut) == []
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--link", "nm", "--link", "nm/a"),
+        ("--copy", "nm/a", "--link", "nm"),
+        ("--copy", "nm", "--link", "nm/a"),
+        ("--link", "src"),
+        ("--copy", "nm", "--link", "nm"),
+    ],
+)
+def test_what_cannot_be_brought_is_refused(repo: Repo, kcut: Kcut, options: tuple[str, ...]) -> None:
+    repo.write(".gitignore", "nm/\n")
+    repo.write("src/code.py", "x\n")
+    repo.commit()
+    repo.write("nm/a", "a\n")
+    repo.write("nm/b", "b\n")
+    done = kcut("benchmark", "--component", "x", "--task", "true", *options, cwd=repo.path)
+    assert done.returncode == 2
+    assert done.stderr.startswith("kcut: ")
+    assert runs(repo, kcut) == []
+
+
+def test_a_nested_repository_is_not_said_to_be_included(repo: Repo, kcut: Kcut) -> None:
+    repo.write("nest/file", "x\n")
+    Repo(repo.path / "nest").git("init", "-q")
+    done = kcut("benchmark", "--component", "x", "--task", "true", "--dirty", "include", cwd=repo.path)
+    assert done.returncode == 2
+    assert "nest/ is a repository of its own" in done.stderr

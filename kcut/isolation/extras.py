@@ -43,9 +43,15 @@ def find_extras(checkout: Checkout, plan: CheckoutPlan) -> Extras:
     """
     copies = [_inside(checkout, path, "--copy") for path in plan.copy_paths]
     links = [_inside(checkout, path, "--link") for path in plan.link_paths]
-    both = set(copies) & set(links)
-    if both:
-        raise UsageFault(f"{min(both)} is both to be copied and to be linked", remedy="leave out --copy or --link")
+    for path in sorted(links):
+        others = [*copies, *(link for link in links if link != path)]
+        if path in copies:
+            raise UsageFault(f"{path} is both to be copied and to be linked", remedy="leave out --copy or --link")
+        clash = next((other for other in others if _is_below(path, (other,)) or _is_below(other, (path,))), None)
+        if clash is not None:
+            raise UsageFault(
+                f"{path} is to be linked, and so {clash} cannot be brought too", remedy="name one of them"
+            )
     included = [path for path in _included(checkout) if not _is_below(path, (*copies, *links))]
     return Extras(tuple(dict.fromkeys([*copies, *included])), tuple(dict.fromkeys(links)))
 
@@ -69,9 +75,9 @@ def _inside(checkout: Checkout, path: str, option: str) -> str:
         raise UsageFault(f"{option} {path} does not exist", remedy="make it first, or leave the option out")
     literal = checkout.git()
     tracked = literal.must("--literal-pathspecs", "ls-files", "-z", "--", relative).fields()
-    if tracked and not place.is_dir():
+    if tracked and (option == "--link" or not place.is_dir()):
         raise UsageFault(
-            f"{option} {path} is tracked by git: every worktree has it as it is at the base",
+            f"{option} {path} is tracked by git, or holds what is: every worktree has that as it is at the base",
             remedy="commit the change that trials should see, or use --dirty include",
         )
     return relative
