@@ -115,11 +115,8 @@ class TrialSchedule:
     def _file(self, record: TrialRecord) -> None:
         attempts = self._attempts.setdefault(record.key, [])
         attempts.append(record)
-        if record.outcome is not Outcome.VOID or not self._again(record):
+        if not runs_again(self._plan, record):
             self._final.add(record.key)
-
-    def _again(self, record: TrialRecord) -> bool:
-        return record.reason not in NO_RETRY and record.attempt <= self._plan.void_retries
 
     def _wait_of(self, record: TrialRecord) -> float:
         if record.reason not in RETRY_AFTER_WAIT:
@@ -181,6 +178,12 @@ class TrialSchedule:
             self.budget_stop = True
             self.halt()
         return False
+
+
+def runs_again(plan: Plan, record: TrialRecord) -> bool:
+    """True if the attempt was void, and another one may still change that."""
+    again = record.reason not in NO_RETRY and record.attempt <= plan.void_retries
+    return record.outcome is Outcome.VOID and again
 
 
 def _may_have_cost(record: TrialRecord) -> bool:

@@ -21,6 +21,7 @@ from kcut.model.outcome import Cohort, Void
 from kcut.model.plan import Plan
 from kcut.model.run import RunRecord
 from kcut.model.trial import TrialRecord
+from kcut.schedule import runs_again
 from kcut.summary import final_trials, of_cohort, summarise, trial_rows
 
 
@@ -84,7 +85,8 @@ def _invalid(run: RunRecord, trials: Sequence[TrialRecord], rates: Sequence[Coho
     found = _spoilt(run.plan, trials)
     ended, planned = len(trials), 2 * run.plan.k
     if run.state == "interrupted":  # a void that would have been run again spoils nothing yet
-        return Invalid("interrupted", f"the run was stopped after {ended} of {planned} trials", resume)
+        done = sum(not runs_again(run.plan, trial) for trial in trials)
+        return Invalid("interrupted", f"the run was stopped after {done} of {planned} trials", resume)
     if found is not None and run.note in {None, found.note}:
         return found
     if run.note is not None or run.state == "invalid":

@@ -234,10 +234,10 @@ def test_a_resumed_run_says_each_thing_once(repo: Repo, kcut: Kcut, tmp_path: Pa
     process.kill()
     process.communicate(timeout=LIMIT)
     (tmp_path / "go").touch()
-    process = bench(repo, "--resume", "last")
+    resumed = subprocess.Popen([sys.executable, "-m", "kcut", "benchmark", "--resume", "last", "-q"], cwd=repo.path)
     until(lambda: len(ran.read_text().split()) >= 4)
-    process.terminate()
-    process.communicate(timeout=LIMIT)
+    resumed.terminate()
+    resumed.wait(timeout=LIMIT)
     done = kcut("benchmark", "--resume", "last", "--json", cwd=repo.path)
     codes = [warning["code"] for warning in json.loads(done.stdout)["decision"]["warnings"]]
     assert len(codes) == len(set(codes))
