@@ -95,7 +95,7 @@ def _last(root: Path) -> Found:
     for path in _skills(root / STAGING):
         if not _stays(root, path):
             skipped.append(str(path.relative_to(root)))
-        elif os.path.isfile(path):  # noqa: PTH113
+        elif os.path.isfile(path):  # noqa: PTH113  # as above
             found = path
     if found is None:
         why = f"{skipped[-1]!r} leads out of it" if skipped else "it holds no NAME/SKILL.md"

@@ -36,7 +36,6 @@ class TrialSchedule:
         self._now = now
         self._attempts: dict[TrialKey, list[TrialRecord]] = {}
         self._final: set[TrialKey] = set()
-        self._running: set[TrialKey] = set()
         self._started: set[int] = set()
         self._fresh: list[Slot] = []  # the rest of the pair that was opened last
         self._next_pair = 0
@@ -75,13 +74,8 @@ class TrialSchedule:
         """Start nothing more. Callable from a signal handler."""
         self._halted = True
 
-    def forget(self, key: TrialKey) -> None:
-        """An attempt was stopped by kcut itself and left no record."""
-        self._running.discard(key)
-
     def finished(self, record: TrialRecord) -> float | None:
         """File a finished attempt; returns the seconds after which it is run again, None if it is final."""
-        self._running.discard(record.key)
         self._file(record)
         if record.key in self._final:
             return None
@@ -131,7 +125,6 @@ class TrialSchedule:
         heapq.heappush(self._retries, (self._now() + wait, record.key.pair, record.position, slot))
 
     def _start(self, slot: Slot) -> TrialRequest:
-        self._running.add(slot.key)
         self._started.add(slot.key.pair)
         return TrialRequest(slot.key, len(self._attempts.get(slot.key, ())) + 1, slot.position, slot.seed)
 

@@ -21,7 +21,7 @@ def _silent(suggest: Completion) -> Completion:
     def quietly(ctx: click.Context, param: click.Parameter, incomplete: str) -> Items:
         try:
             return suggest(ctx, param, incomplete)
-        except Exception:  # noqa: BLE001
+        except Exception:  # noqa: BLE001  # completion must never print an error
             return []
 
     return quietly

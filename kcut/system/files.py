@@ -25,7 +25,7 @@ def write_atomic(path: Path, data: bytes, *, mode: int = 0o644) -> None:
             file.flush()
             os.fsync(file.fileno())
         os.chmod(name, mode)  # noqa: PTH101  # mkstemp gives a string
-        os.replace(name, path)  # noqa: PTH105
+        os.replace(name, path)  # noqa: PTH105  # a string, as above
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise

@@ -84,7 +84,7 @@ def _mounts(folder: Path) -> dict[int, bytes]:
     """The number and the place of every mount at a folder or below it; none where the system does not tell."""
     top = os.fsencode(os.path.join(os.path.realpath(folder.parent), folder.name))  # noqa: PTH118  # bytes
     try:
-        with open("/proc/self/mountinfo", "rb") as file:  # noqa: PTH123
+        with open("/proc/self/mountinfo", "rb") as file:  # noqa: PTH123  # a fixed name
             lines = file.read().splitlines()
     except OSError:
         return {}

@@ -33,7 +33,7 @@ def table() -> dict[int, Process]:
     if not has_proc():
         return table_by_ps()
     found: dict[int, Process] = {}
-    for name in os.listdir("/proc"):  # noqa: PTH208
+    for name in os.listdir("/proc"):  # noqa: PTH208  # on the hot path
         if name.isdigit() and (fields := stat_fields(int(name))):
             pid = int(name)
             found[pid] = Process(pid, int(fields[1]), int(fields[2]), is_dead(fields))
