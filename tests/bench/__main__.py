@@ -55,7 +55,7 @@ def repository(path: Path, files: int, env: dict[str, str]) -> None:
         if number % 50 == 0:
             folder.mkdir(parents=True)
         (folder / f"f{number % 50:02d}.txt").write_text(f"line {number}\n" * (2000 // len(f"line {number}\n")))
-    for argv in (("init", "-q"), ("add", "-A"), ("commit", "-q", "-m", "base"), ("gc", "-q")):
+    for argv in (("init", "-q"), ("config", "gc.auto", "0"), ("add", "-A"), ("commit", "-qm", "base"), ("gc", "-q")):
         subprocess.run(["git", *argv], cwd=path, env=env, check=True, capture_output=True)
 
 
@@ -66,7 +66,8 @@ def summary(name: str, ratios: list[float], detail: str) -> None:
 
 
 def trial_cost(rounds: int, files: int) -> None:
-    """Marginal cost of a trial (k=40 against k=10, task `true`) against git worktree add + remove."""
+    """Marginal cost of a trial (task `true`, a long run less a short one) against git worktree add + remove."""
+    short, long, repeats = (10, 40, 20) if files < 20_000 else (2, 8, 5)
     with bench_folder() as place:
         env = environment(place)
         repo = place / "repo"
@@ -74,16 +75,16 @@ def trial_cost(rounds: int, files: int) -> None:
         ratios, ours, theirs = [], [], []
         for number in range(rounds + 1):
             times = {}
-            for k in (10, 40):
+            for k in (short, long):
                 argv = (*KCUT, "benchmark", "--component", f"c{k}", "--task", "true", "--k", str(k), "-q")
                 times[k] = seconds(argv, repo, env)
-            trial = (times[40] - times[10]) / 60
+            trial = (times[long] - times[short]) / (2 * (long - short))
             start = time.perf_counter()
-            for _ in range(20 if files < 20_000 else 5):
+            for _ in range(repeats):
                 tree = str(place / "tree")
                 seconds(("git", "worktree", "add", "--detach", tree, "HEAD"), repo, env)
                 seconds(("git", "worktree", "remove", "--force", tree), repo, env)
-            base = (time.perf_counter() - start) / (20 if files < 20_000 else 5)
+            base = (time.perf_counter() - start) / repeats
             if number:  # the first round warms up
                 ratios.append(trial / base)
                 ours.append(trial * 1000)
