@@ -59,7 +59,7 @@ class Finished:
     """A run that came to its end: its artifact, where that was saved (None if it has no verdict), worktrees kept.
 
     `stopped` is the signal that ended it early, `done` how many of its trials are final; `again` is True if it had
-    finished before and nothing was run now.
+    finished before and nothing was run now. `lost` says what became of the record, None if it is where it belongs.
     """
 
     run: RunRecord
@@ -69,6 +69,7 @@ class Finished:
     stopped: int | None = None
     done: int = 0
     again: bool = False
+    lost: str | None = None
 
 
 class _Watch:
@@ -284,7 +285,8 @@ def _conclude(
         artifacts.write(path, artifact)
     store.finish(run, artifact)
     kept = tuple((record.key, record.kept) for record in attempts if record.kept is not None)
-    return Finished(run, artifact, path, kept, None if whole else stop.signum, len(schedule.final))
+    stopped = None if whole else stop.signum
+    return Finished(run, artifact, path, kept, stopped, len(schedule.final), lost=store.lost)
 
 
 def _at_the_end(
@@ -298,12 +300,23 @@ def _at_the_end(
                 evidence={"exit": event.detail.get("exit")},
                 advice="the score passes before any work was done: make it check what the task is to achieve",
             )
+    if store.lost is not None:
+        yield Warn(
+            code="record-lost",
+            evidence={"path": os.path.relpath(store.path, ready.checkout.root), "file": store.lost},
+            advice="keep trials out of your checkout's .claude/eval: something took the record away meanwhile, and "
+            "history, show and --resume may not know this run",
+        )
     if schedule.budget_stop:
         yield _budget_warning(run, schedule)
     hints = _hints(ready.checkout, schedule.attempts)
     yield from hints
     if left and not any(hint.code == "leftover" for hint in hints):
-        yield Warn(code="leftover", evidence={"paths": left[:10]}, advice="remove it by hand, or: kcut clean")
+        yield Warn(
+            code="leftover",
+            evidence={"paths": left[:10]},
+            advice=f"could not remove {left[0]}: remove it by hand, or try: kcut clean",
+        )
 
 
 def _budget_warning(run: RunRecord, schedule: TrialSchedule) -> Warn:
@@ -319,11 +332,15 @@ def _budget_warning(run: RunRecord, schedule: TrialSchedule) -> Warn:
 def _hints(checkout: Checkout, attempts: tuple[TrialRecord, ...]) -> list[Warn]:
     """What only the whole run shows: notes of trials, and files that the trials did not have."""
     warnings = [
-        Warn(code=code, evidence={"trials": trials[:10], "count": len(trials)}, advice=advice)
+        Warn(
+            code=code,
+            evidence={"trials": trials[:10], "count": len(trials)},
+            advice=f"{trials[0]}{f' (and {len(trials) - 1} more trials)' * (len(trials) > 1)}; {advice}",
+        )
         for code, advice, trials in (
             (
                 "checkout-changed",
-                "the trials used the base as it was at the start; run again if the change matters",
+                "the trials used the base as it was at the start: run again if the change matters",
                 _noted(attempts, "your checkout changed"),
             ),
             (

@@ -241,6 +241,20 @@ def test_a_broken_file(repo: Repo, data: bytes, message: str) -> None:
     assert fault.value.message.startswith(message)
 
 
+def test_what_has_the_name_and_is_no_file_is_not_ignored(repo: Repo) -> None:
+    path = repo.path / "kcut.toml"
+    path.symlink_to("nowhere")
+    with pytest.raises(UsageFault, match=r"kcut.toml cannot be read: No such file"):
+        find_settings(repo.path)
+    path.unlink()
+    path.mkdir()
+    with pytest.raises(UsageFault, match=r"kcut.toml cannot be read: Is a directory"):
+        find_settings(repo.path)
+    path.rmdir()
+    (repo.path / "pyproject.toml").mkdir()
+    assert find_settings(repo.path) is None
+
+
 def test_a_broken_pyproject_matters_only_if_it_speaks_of_kcut(repo: Repo) -> None:
     repo.write("pyproject.toml", "[project\n")
     assert find_settings(repo.path) is None

@@ -10,7 +10,7 @@ import pytest
 
 from kcut.model.errors import NotReady
 from kcut.system.git import Git, GitFailed, end_running, join, local_variables, scrub, toplevel, version
-from tests.conftest import Repo
+from tests.conftest import Kcut, Repo
 
 
 def test_every_name_that_binds_git_is_scrubbed() -> None:
@@ -27,6 +27,12 @@ def test_an_inherited_repository_is_ignored(repo: Repo, tmp_path: Path, monkeypa
     monkeypatch.setenv("GIT_CONFIG_KEY_0", "core.bare")
     monkeypatch.setenv("GIT_CONFIG_VALUE_0", "true")
     assert toplevel(repo.path) == repo.path
+
+
+def test_a_name_that_keeps_git_from_answering_binds_nothing(repo: Repo, kcut: Kcut) -> None:
+    bound = dict.fromkeys(local_variables(), "x/")
+    done = kcut("benchmark", "--component", "x", "--task", "true", "--k", "1", cwd=repo.path, env=bound)
+    assert done.returncode == 1, done.stderr
 
 
 def test_hooks_and_monitors_do_not_run(repo: Repo, tmp_path: Path) -> None:

@@ -5,6 +5,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
 
 from kcut.isolation import (
     CheckoutFailed,
@@ -17,6 +19,7 @@ from kcut.isolation import (
     venv_inside,
 )
 from kcut.isolation.extras import Extras, find_extras
+from kcut.isolation.repository import literal_pattern
 from kcut.model.errors import UsageFault
 from tests.conftest import Repo
 from tests.guard import Watch, guard
@@ -112,6 +115,99 @@ def test_worktreeinclude(ignoring: Repo) -> None:
         assert (worktree.path / ".env").exists()
         assert (worktree.path / "node_modules/.bin/tool").exists()
         assert sh(worktree, "git status --porcelain") == ""
+
+
+#: Names that mean something else in an exclude file, each with a name that a pattern for it must not match.
+ODD_NAMES = (
+    ("new\nline", "new\rline"),
+    ("new\nline", "new\n\nline"),
+    ("\nfirst", "first"),
+    ("last\n", "last"),
+    ("sub/a\nb/c", "sub/axb/c"),
+    ("cr\r", "cr"),
+    ("cr\rin", "crin"),
+    ("crlf\r\n", "crlf"),
+    ("crlf\r\nx", "crlf"),
+    ("#comment", "comment"),
+    ("!not", "not"),
+    ("space ", "space"),
+    ("spaces   ", "spaces"),
+    (" space", "space"),
+    ("tab\t", "tab"),
+    ("back\\slash", "backslash"),
+    ("end\\", "end"),
+    ("end\\ ", "end "),
+    ("st*r", "stor"),
+    ("wh?t", "what"),
+    ("[ab]", "a"),
+    ("[!a]", "b"),
+    ("open[", "open"),
+    ("**", "anything"),
+    ("{a,b}", "a"),
+    ("a]", "a"),
+    ("\x01\x7f", "\x01"),
+    ("\u2028\x85", "\u2028"),
+    ("ünï", "üni"),
+    (os.fsdecode(b"byte-\xff\n"), os.fsdecode(b"byte-\xfe\n")),
+)
+
+
+@pytest.mark.parametrize(("name", "other"), ODD_NAMES)
+def test_odd_names_are_brought_and_show_nowhere(repo: Repo, name: str, other: str) -> None:
+    # ignored by a pattern of the user's that trials do not get from the base: only what is brought is hidden there
+    repo.write(name, "brought\n")
+    repo.write(f"linked/{name}", "linked\n")
+    for kind in ("sealed", "clone"):
+        with opened(repo.path, isolation=kind, copy_paths=(name,), link_paths=(f"linked/{name}",)) as worktree:
+            assert (worktree.path / name).read_text() == "brought\n"
+            assert (worktree.path / "linked" / name).is_symlink()
+            assert sh(worktree, "git status --porcelain -uall") == ""
+            assert worktree.freeze().changed == ()
+            Repo(worktree.path).write(other, "another\n")
+            Repo(worktree.path).write(f"deeper/{name}", "another\n")
+            assert worktree.freeze().changed == tuple(sorted((other, f"deeper/{name}"), key=os.fsencode))
+
+
+@given(st.text(st.characters(exclude_categories=(), exclude_characters="\0/"), min_size=1, max_size=6))
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_a_pattern_matches_the_one_name(repo: Repo, name: str) -> None:
+    names = {name, f"x{name}", f"{name}x", name.replace("\n", "?"), name.replace("\r", "")} - {"", ".", "..", ".git"}
+    try:
+        raw = {each: os.fsencode(each) for each in names}
+    except UnicodeEncodeError:
+        assume(False)
+    assume(name in names)
+    repo.write(".git/info/exclude", os.fsencode(literal_pattern(name)) + b"\n")
+    asked = b"".join(each + b"\0" for each in raw.values())
+    done = subprocess.run(
+        ["git", "--literal-pathspecs", "check-ignore", "-z", "--stdin", "--no-index"],
+        cwd=repo.path,
+        input=asked,
+        capture_output=True,
+        check=False,
+    )
+    assert done.stdout == raw[name] + b"\0"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"\xef\xbb\xbf.env\n",
+        b"\xef\xbb\xbf\n.env",
+        b".env\r\n",
+        b".env\r",
+        b".env   \n",
+        b"#\x0cnode_modules\n.env\n",
+        "#\u2028local\n.env\n".encode(),
+        b"#\x85local\n.env\n",
+        b"#\rlocal\n.env\n",
+        b"packages/../.env\n.env\n",
+    ],
+)
+def test_a_worktreeinclude_is_read_as_git_reads_it(ignoring: Repo, text: bytes) -> None:
+    ignoring.write(".worktreeinclude", text)
+    at = inspect(ignoring.path)
+    assert find_extras(at, plan_of(at)).copies == (".env", "packages/app/.env")
 
 
 def test_a_link_of_the_base_in_the_way(repo: Repo, tmp_path: Path) -> None:
@@ -219,7 +315,7 @@ def test_what_points_into_the_checkout(repo: Repo, tmp_path: Path) -> None:
     packages = tmp_path / "venv/lib/python3.11/site-packages"
     packages.mkdir(parents=True)
     assert venv_inside(at, {}) is None
-    assert venv_inside(at, {"VIRTUAL_ENV": str(repo.path / ".venv")}) == str(repo.path / ".venv")
+    assert venv_inside(at, {"VIRTUAL_ENV": str(repo.path / ".venv")}) is None
     assert venv_inside(at, {"VIRTUAL_ENV": str(tmp_path / "venv"), "PYTHONPATH": "src:/nowhere"}) is None
     assert venv_inside(at, {"PYTHONPATH": f"/x{os.pathsep}{repo.path}/src"}) == f"{repo.path}/src"
     (packages / "x.pth").write_text(f"import os\n{repo.path}/src\n")
@@ -274,3 +370,30 @@ def test_a_worktreeinclude_that_is_no_text_file(repo: Repo, kind: str) -> None:
         include.write_bytes(b"#" * (1 << 21))
     with pytest.raises(UsageFault, match=r"\.worktreeinclude cannot be read: it is (not a regular file|larger than)"):
         find_extras(inspect(repo.path), plan_of(inspect(repo.path)))
+
+
+@pytest.mark.parametrize("where", ["repo/.venv", "venv"])
+@pytest.mark.parametrize(
+    ("file", "text", "threat"),
+    [
+        ("requests/__init__.py", "", None),
+        ("distutils-precedence.pth", "import os; var = '/'\n# {root}/src\n\n", None),
+        ("own.pth", "{venv}/share/extra\nplugins\n", None),
+        ("_x.pth", "{root}/src\n", "{root}/src"),
+        ("_x.pth", "../../../../{up}repo/src\n", "{root}/src"),
+        ("__editable___x_finder.py", "MAPPING = {{'x': '{root}/src/x'}}", "{root}/src/x"),
+        ("x-1.dist-info/direct_url.json", '{{"dir_info": {{}}, "url": "file://{root}/a%20b"}}', "{root}/a b"),
+        ("x-1.dist-info/direct_url.json", '{{"url": "https://example.org/x.tar.gz", "archive_info": {{}}}}', None),
+        ("x-1.dist-info/direct_url.json", '{{"url": "file:///elsewhere/x", "dir_info": {{}}}}', None),
+    ],
+)
+def test_only_an_environment_with_code_of_the_checkout_is_a_threat(
+    repo: Repo, tmp_path: Path, where: str, file: str, text: str, threat: str | None
+) -> None:
+    venv = tmp_path / where
+    path = venv / "lib/python3.11/site-packages" / file
+    path.parent.mkdir(parents=True)
+    names = {"root": repo.path, "venv": venv, "up": "../" if where == "repo/.venv" else ""}
+    path.write_text(text.format(**names))
+    found = venv_inside(inspect(repo.path), {"VIRTUAL_ENV": str(venv)})
+    assert (None if found is None else os.path.realpath(found)) == (threat and threat.format(**names))

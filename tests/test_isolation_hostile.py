@@ -20,11 +20,35 @@ from tests.worktrees import opened, places, plan_of, running, sh
 __all__ = ["guard", "places"]
 pytestmark = pytest.mark.usefixtures("places")
 
-FILTERS = ("./tools/clean.sh", "sh tools/clean.sh", "tools/clean.sh %f", "true; . tools/clean.sh")
+FILTERS = (
+    "./tools/clean.sh",
+    "sh tools/clean.sh",
+    "tools/clean.sh %f",
+    "true; . tools/clean.sh",
+    "by-settings",
+    "{bin}/by-settings",
+    "cat plain -",
+)
+
+
+#: A program of the user's, outside of the repository, that runs what a file of the tree says, as formatters do.
+BY_SETTINGS = "#!/bin/sh\nexec sh ./tools/clean.sh\n"
+
+
+@pytest.fixture(autouse=True)
+def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of the user's own programs, found by PATH."""
+    folder = tmp_path / "bin"
+    Repo(tmp_path).write("bin/by-settings", BY_SETTINGS, executable=True)
+    monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
+    return folder
 
 
 def filtered(repo: Repo, command: str) -> None:
     """A repository with a filter that the repository itself brings along: upper case in the tree, stored lower."""
+    command = command.format(bin=repo.path.parent / "bin")
+    if command.startswith("cat"):
+        repo.write("plain", "")
     repo.write("tools/clean.sh", "#!/bin/sh\ntr A-Z a-z\n", executable=True)
     repo.git("config", "filter.cl.clean", command)
     repo.git("config", "filter.cl.smudge", "tr a-z A-Z")
@@ -49,9 +73,10 @@ def test_no_filter_of_the_trials_runs(repo: Repo, tmp_path: Path, command: str, 
                 assert worktree.freeze().changed == ()
                 assert worktree.freeze().tree == repo.git("rev-parse", "HEAD^{tree}")
                 sh(worktree, f"printf '#!/bin/sh\\ntouch {ran}; cat\\n' > tools/clean.sh; echo {text} > a.up")
+                sh(worktree, "if test -e plain; then echo $PPID-the-trial-decides > plain; fi")
                 frozen = worktree.freeze()
                 assert frozen.reason is None
-                assert frozen.changed == ("a.up", "tools/clean.sh")
+                assert {*frozen.changed} - {"plain"} == {"a.up", "tools/clean.sh"}
                 trees.append(frozen.tree)
                 diff = worktree.diff()
                 assert b"-TEXT" in diff
@@ -91,7 +116,20 @@ def test_no_program_of_the_trials_is_found_by_path(
     assert not ran.exists()
 
 
-KEPT = ("git-lfs clean -- %f", "git-lfs filter-process", "sed s/a/b/", "sed -e 's/a.*$/b/'", "tr a-z A-Z", "cat")
+KEPT = (
+    "git-lfs clean -- %f",
+    "git-lfs filter-process",
+    "/usr/bin/git-lfs smudge -- %f",
+    "sed s/a/b/",
+    "sed -e 's/a.*$/b/'",
+    "tr a-z A-Z",
+    "tr -d '\\r'",
+    "cat",
+    "cat -",
+    "/bin/cat",
+    "gzip -n",
+    "expand --tabs=4",
+)
 REFUSED = (
     *FILTERS,
     "/tree/tools/x",
@@ -107,6 +145,24 @@ REFUSED = (
     "cat *",
     "'",
     "sed 's/a/b/e'",
+    "x",
+    "/usr/bin/x",
+    "/bin/sh /usr/bin/x",
+    "clang-format",
+    "run-parts tools",
+    "nbstripout",
+    "git x",
+    "cat x",
+    "cat -- x",
+    "sed -e 's/a/b/' x",
+    "sed -fx",
+    "sed 's/a/b/w x'",
+    "sed 'r x'",
+    "git-lfs x",
+    "gzip x",
+    "zstd -D x",
+    "zstd --patch-from=x",
+    "",
 )
 
 
@@ -146,11 +202,8 @@ def test_a_pipe_that_git_would_read(repo: Repo, name: str) -> None:
 
 
 def test_credentials_are_not_given_to_what_reads_a_trials_tree(repo: Repo, tmp_path: Path) -> None:
-    script = tmp_path / "filter.py"
-    script.write_text(
-        "import os, sys\nsys.stdout.write(sys.stdin.read())\n"
-        f"open({str(tmp_path / 'env')!r}, 'a').write(repr(dict(os.environ)))\n"
-    )
+    # of a name that is known to be harmless
+    Repo(tmp_path).write("own/cat", f"#!/bin/sh\nenv >> {tmp_path / 'env'}\nexec /bin/cat\n", executable=True)
     repo.write("a.x", "a\n")
     repo.write(".gitattributes", "*.x filter=f\n")
     repo.commit()
@@ -158,7 +211,7 @@ def test_credentials_are_not_given_to_what_reads_a_trials_tree(repo: Repo, tmp_p
     repo.git("clone", "-q", "--filter=blob:none", f"file://{repo.path}", str(tmp_path / "partial"))
     clone = Repo(tmp_path / "partial")
     clone.git("config", "http.extraheader", "Authorization: very-secret")
-    clone.git("config", "filter.f.clean", f"{sys.executable} {script}")
+    clone.git("config", "filter.f.clean", str(tmp_path / "own/cat"))
     with opened(clone.path) as worktree:
         sh(worktree, "echo new > a.x")
         (tmp_path / "env").unlink(missing_ok=True)

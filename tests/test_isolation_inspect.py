@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from kcut.isolation import CheckoutFailed, inspect, isolate, snapshot
+from kcut.isolation import CheckoutFailed, fingerprint, ignored_files, inspect, isolate, snapshot
 from kcut.model.errors import KcutError, NotReady, UsageFault
-from tests.conftest import Repo, make_repo
+from tests.conftest import Kcut, Repo, make_repo
 from tests.guard import Watch, guard
 from tests.worktrees import files_of, opened, places, plan_of, sh, state_of
 
@@ -88,6 +88,63 @@ def test_a_folder_that_is_not_committed(repo: Repo) -> None:
     repo.write("fresh/x", "")
     with pytest.raises(CheckoutFailed, match="no folder fresh"):
         inspect(repo.path / "fresh")
+
+
+@pytest.mark.parametrize("where", ["above", "beside", "separate"])
+def test_a_setting_says_where_the_files_are(tmp_path: Path, where: str, guard: Watch, places: Path) -> None:
+    # git finds no repository from the root of such a checkout: only from where it was started
+    start = Repo(tmp_path / "files" / "sub" if where == "above" else tmp_path / "start")
+    root = Repo(start.path if where == "separate" else tmp_path / "files")
+    start.path.mkdir(parents=True)
+    root.path.mkdir(exist_ok=True)
+    start.git("init", "-q", *(("--separate-git-dir", str(tmp_path / "git")) if where == "separate" else ()))
+    start.git("config", "core.worktree", str(root.path))
+    root.write("a.txt", "a\n")
+    root.write("sub/b.txt", "b\n")
+    start.commit("first")
+    root.write("a.txt", "edited\n")
+    checkout = inspect(start.path)
+    assert checkout.root == root.path
+    assert checkout.subdir == ("sub" if where == "above" else "")
+    assert checkout.dirty == ("a.txt",)
+    assert ignored_files(checkout) == ()
+    before = fingerprint(checkout)
+    root.write("sub/b.txt", "edited\n")
+    assert before.differences(fingerprint(checkout)) == ("sub/b.txt",)
+    root.write("sub/b.txt", "b\n")
+    tree = snapshot(checkout)
+    if where == "separate":
+        guard(root.path)
+    for options in (
+        {},
+        {"isolation": "clone"},
+        {"isolation": "worktree"},
+        {"dirty_mode": "include", "snapshot": tree},
+    ):
+        with opened(start.path, **options) as worktree:
+            assert (worktree.path / "a.txt").read_text() == ("edited\n" if "snapshot" in options else "a\n")
+            assert sh(worktree, "pwd -P") == str(worktree.path / checkout.subdir)
+            assert sh(worktree, "git status --porcelain") == ""
+            assert worktree.freeze().changed == ()
+    assert start.git("worktree", "list", "--porcelain").count("worktree ") == 1
+
+
+@pytest.mark.parametrize("where", ["above", "beside"])
+def test_a_run_where_a_setting_says_where_the_files_are(tmp_path: Path, where: str, kcut: Kcut) -> None:
+    start = Repo(tmp_path / "files" / "sub" if where == "above" else tmp_path / "start")
+    root = Repo(tmp_path / "files")
+    start.path.mkdir(parents=True)
+    root.path.mkdir(exist_ok=True)
+    start.git("init", "-q")
+    start.git("config", "core.worktree", str(root.path))
+    root.write("sub/b.txt", "b\n")
+    start.commit("first")
+    task = "test -f b.txt" if where == "above" else "test -f sub/b.txt"
+    done = kcut("benchmark", "--component", "x", "--task", task, "--k", "1", cwd=start.path)
+    assert done.returncode == 1, done.stderr
+    assert (root.path / ".claude/eval/benchmarks/x.json").is_file()
+    assert "x" in kcut("history", cwd=start.path).stdout
+    assert '"ok": false' not in kcut("doctor", "--json", cwd=start.path).stdout
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="needs root to give a repository away")

@@ -11,14 +11,15 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from kcut.isolation import CheckoutFailed, inspect, isolate, sweep
+from kcut.isolation import CheckoutFailed, inspect, isolate, snapshot, sweep
 from kcut.model.errors import NotReady
 from kcut.system.files import remove_tree
 from kcut.system.lease import Lease, dead_lease
-from tests.conftest import Repo, make_repo
+from tests.conftest import Kcut, Repo, make_repo
 from tests.guard import Watch, guard
 from tests.worktrees import opened, places, plan_of, running, sh, state_of
 
@@ -152,7 +153,7 @@ def start(repo: Repo, kind: str) -> "subprocess.Popen[str]":
     return process
 
 
-def kill(process: "subprocess.Popen[str]") -> None:
+def kill(process: "subprocess.Popen[Any]") -> None:
     """End it without a chance to tidy up."""
     process.send_signal(signal.SIGKILL)
     with process:
@@ -182,6 +183,50 @@ def test_sweeping_after_kill(repo: Repo, places: Path, kind: str, guard: Watch) 
         assert not (repo.path / ".git/worktrees").exists()
         assert not list((repo.path / ".git").glob("w-*"))
         assert sweep(state_root(repo)) == []
+
+
+@pytest.mark.parametrize("by", ["clean", "the next run"])
+def test_a_kill_while_uncommitted_changes_are_read(
+    repo: Repo, places: Path, tmp_path: Path, kcut: Kcut, by: str
+) -> None:
+    begun, gate = tmp_path / "begun", tmp_path / "gate"
+    gate.touch()
+    waits = f"case $GIT_DIR in */places/*) touch {begun}; while test -e {gate}; do sleep 0.05; done;; esac; cat"
+    repo.git("config", "filter.slow.clean", waits)
+    repo.write(".gitattributes", "*.slow filter=slow\n")
+    repo.write("a.slow", "a\n")
+    repo.commit()
+    repo.write("a.slow", "edited\n")
+    options = ("--component", "x", "--task", "true", "--k", "1")
+    process = subprocess.Popen(
+        [sys.executable, "-m", "kcut", "benchmark", *options, "--dirty", "include"],
+        cwd=repo.path,
+        env=os.environ | {"PYTHONPATH": str(Path(__file__).parent.parent)},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    while not begun.exists():
+        assert process.poll() is None
+        time.sleep(0.02)
+    assert sweep(state_root(repo)) == []  # it lives
+    assert len(list(places.iterdir())) == 1
+    kill(process)
+    if by == "clean":
+        assert "removed " in kcut("clean", cwd=repo.path).stdout
+        gate.unlink()
+    else:
+        gate.unlink()
+        assert kcut("benchmark", *options, cwd=repo.path).returncode == 1
+    assert list(places.iterdir()) == []
+    assert list(state_root(repo).glob("runs/*")) == []
+    assert kcut("clean", cwd=repo.path).stdout == "nothing to remove\n"
+
+
+def test_reading_uncommitted_changes_leaves_nothing(repo: Repo, places: Path) -> None:
+    repo.write("b.txt", "x\n")
+    assert snapshot(inspect(repo.path)) == snapshot(inspect(repo.path))
+    assert list(places.iterdir()) == list(state_root(repo).glob("runs/*")) == []
 
 
 def test_the_users_own_worktrees_are_never_touched(repo: Repo, places: Path, tmp_path: Path, guard: Watch) -> None:

@@ -36,7 +36,7 @@ def find_settings(cwd: Path) -> Settings | None:
     Raises UsageFault if it cannot be read, is no TOML, stands in both files, or has a table of no command.
     """
     # most checkouts have neither file, and then git need not be asked where the root is
-    if not any((folder / name).is_file() for folder in (cwd, *cwd.parents) for name in (OWN_FILE, SHARED_FILE)):
+    if not any(os.path.lexists(folder / name) for folder in (cwd, *cwd.parents) for name in (OWN_FILE, SHARED_FILE)):
         return None
     from kcut.system.git import toplevel
 
@@ -108,9 +108,10 @@ def _read(path: Path) -> dict[str, Any] | None:
 
     try:
         text = path.read_bytes().decode("utf-8-sig")
-    except (FileNotFoundError, IsADirectoryError):
-        return None
     except OSError as error:
+        absent = isinstance(error, FileNotFoundError | IsADirectoryError)
+        if absent and (path.name == SHARED_FILE or not os.path.lexists(path)):
+            return None  # what else has kcut's own name is meant for kcut
         raise UsageFault(f"{path.name} cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:
         raise UsageFault(f"{path.name} is not UTF-8 (byte {error.start + 1})") from error

@@ -69,7 +69,7 @@ def as_environment(settings: Sequence[tuple[str, str]]) -> dict[str, str]:
 
 def carried(checkout: Checkout) -> Carried:
     """Read the user's configuration, included files followed, and choose from it. Nothing is written."""
-    git = Git(checkout.root)
+    git = checkout.git()
     listed = git.must("config", "--list", "-z", "--show-scope").fields()
     found: dict[str, str] = {}
     scopes: dict[str, str] = {}

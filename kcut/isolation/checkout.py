@@ -2,15 +2,16 @@
 
 import os
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kcut.isolation.alternates import object_folders
+from kcut.isolation.state import check_state, state_names, without
 from kcut.model.errors import NotReady, UsageFault
 from kcut.system.git import Git, GitResult, not_a_checkout
 
-#: kcut's own folder, at the root of a checkout: in no trial's tree, never a change.
-STATE = ".claude/eval"
+#: Objects as they are, not as `git replace` says.
+_AS_STORED = {"GIT_NO_REPLACE_OBJECTS": "1"}
 _ID = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 
 
@@ -24,7 +25,8 @@ class Checkout:
 
     `subdir` is where in it kcut was started, "" at the root. `head` and `base` are commit ids. `dirty` are the
     paths with uncommitted changes. `objects` are the folders of its object store, those it borrows from included.
-    `promisors` are the remotes that a partial clone fetches missing objects from.
+    `promisors` are the remotes that a partial clone fetches missing objects from. `state` are the names of kcut's own
+    folder. `bound` is true if git might not find the repository from `root`, as a setting says where the root is.
     """
 
     root: Path
@@ -39,6 +41,8 @@ class Checkout:
     shallow: bool
     sparse: bool
     promisors: tuple[str, ...]
+    state: tuple[str, ...]
+    bound: bool
 
     @property
     def partial(self) -> bool:
@@ -47,7 +51,9 @@ class Checkout:
 
     def git(self) -> Git:
         """git in this checkout, for reading."""
-        return Git(self.root, extra_env={"GIT_NO_REPLACE_OBJECTS": "1"})
+        if self.bound:
+            return Git(self.root, git_dir=self.git_dir, work_tree=self.root, extra_env=_AS_STORED)
+        return Git(self.root, extra_env=_AS_STORED)
 
 
 def inspect(cwd: Path, *, base: str | None = None) -> Checkout:
@@ -56,7 +62,7 @@ def inspect(cwd: Path, *, base: str | None = None) -> Checkout:
     Raises NotReady if there is none that trials could start from: no repository, a bare one, another user's, no
     commit yet, `cwd` not in the base; UsageFault if `base` names no commit.
     """
-    git = Git(cwd, extra_env={"GIT_NO_REPLACE_OBJECTS": "1"})
+    git = Git(cwd, extra_env=_AS_STORED)
     top, subdir, git_dir, common_dir = _places(git)
     head = git.run("rev-parse", "--verify", "-q", "HEAD^{commit}")
     if not head.ok:
@@ -73,14 +79,17 @@ def inspect(cwd: Path, *, base: str | None = None) -> Checkout:
         head=head.text,
         base=wanted,
         object_format=facts[0] if facts[0] in {"sha1", "sha256"} else "sha1",
-        dirty=uncommitted(root),
+        dirty=(),
         objects=object_folders(common_dir / "objects"),
         shallow=facts[-1] == "true",
         sparse=_is_true(settings.get("core.sparsecheckout", "false")),
         promisors=_promisors(settings),
+        state=state_names(root),
+        bound="core.worktree" in settings,
     )
+    check_state(root, checkout.git(), checkout.state)
     _check_subdir(checkout)
-    return checkout
+    return replace(checkout, dirty=_uncommitted(checkout))
 
 
 def _places(git: Git) -> tuple[str, str, Path, Path]:
@@ -116,29 +125,25 @@ def _commit(git: Git, rev: str) -> str:
     raise UsageFault(f"--base {rev} names no commit here", remedy=found.error or "see: git log --oneline --all")
 
 
-def uncommitted(root: Path) -> tuple[str, ...]:
+def _uncommitted(checkout: Checkout) -> tuple[str, ...]:
     """The paths with uncommitted changes, relative to the root; kcut's own folder left out. No lock is taken."""
-    result = Git(root).must(*STATUS)
+    result = checkout.git().must(*status(checkout, "--porcelain=v1"))
     return tuple(dict.fromkeys(entry[3:] for entry in result.fields()))
 
 
-#: What differs from HEAD, file by file. Submodules count if their commit differs: trials do not see into them.
-STATUS = (
-    "status",
-    "--porcelain=v1",
-    "-z",
-    "--untracked-files=all",
-    "--no-renames",
-    "--ignore-submodules=dirty",
-    "--",
-    ":/",
-    f":(top,exclude){STATE}",
-)
+def status(checkout: Checkout, *options: str) -> tuple[str, ...]:
+    """A git command that prints what differs from HEAD, file by file, kcut's own folder left out.
+
+    Submodules count if their commit differs: trials do not see into them.
+    """
+    wide = ("-z", "--untracked-files=all", "--no-renames", "--ignore-submodules=dirty")
+    return ("status", *options, *wide, "--", ":/", *without(checkout.state))
 
 
 def _settings(git: Git) -> dict[str, str]:
     """The settings of the repository that say what kind it is: the last value of each, names in lower case."""
-    listed = git.run("config", "-z", "--get-regexp", r"^(core\.sparsecheckout|extensions\.|remote\..*\.promisor)")
+    wanted = r"^(core\.(sparsecheckout|worktree)$|extensions\.|remote\..*\.promisor)"
+    listed = git.run("config", "-z", "--get-regexp", wanted)
     found: dict[str, str] = {}
     for entry in listed.fields():
         name, _, value = entry.partition("\n")

@@ -5,7 +5,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from kcut.isolation.checkout import STATE, Checkout, CheckoutFailed
+from kcut.isolation.checkout import Checkout, CheckoutFailed
+from kcut.isolation.state import is_state
 from kcut.model.errors import UsageFault
 from kcut.model.plan import CheckoutPlan
 from kcut.system.files import copy_tree, read_regular
@@ -69,7 +70,7 @@ def _inside(checkout: Checkout, path: str, option: str) -> str:
         raise UsageFault(f"{option} {path} is not inside the checkout", remedy=f"the checkout is {checkout.root}")
     relative = place.relative_to(checkout.root).as_posix()
     parts = relative.split("/")
-    if ".git" in parts or _is_below(relative, (STATE,)) or _is_below(STATE, (relative,)):
+    if ".git" in parts or _is_own(checkout, relative) or _holds_own(checkout, relative):
         raise UsageFault(f"{option} {path} belongs to git or kcut", remedy="name a file that the task needs")
     if not os.path.lexists(place):
         raise UsageFault(f"{option} {path} does not exist", remedy="make it first, or leave the option out")
@@ -93,16 +94,36 @@ def _included(checkout: Checkout) -> list[str]:
         raise UsageFault(
             f"{INCLUDE} cannot be read: {error.strerror}", remedy="it is a text file of patterns; mend or remove it"
         ) from error
-    lines = data.decode("utf-8", "surrogateescape").splitlines()
+    _must_be_patterns(data)
+    listing = ("ls-files", "-z", "-o", "-i")
+    git = checkout.git()
+    # git reads the file itself: what a line is, and what it matches, is as in its own exclude files
+    named = set(git.must(*listing, f"--exclude-from={INCLUDE}").fields())
+    ignored = git.must(*listing, "--exclude-standard").fields()
+    paths = [path.removesuffix("/") for path in ignored if path in named]
+    return [path for path in paths if not _is_own(checkout, path)]
+
+
+def _must_be_patterns(data: bytes) -> None:
+    """Raise UsageFault for a line that can match nothing, which git passes over without a word."""
     from pathspec import GitIgnoreSpec
 
+    text = data.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "surrogateescape")
     try:
-        spec = GitIgnoreSpec.from_lines(lines)
+        GitIgnoreSpec.from_lines(line.removesuffix("\r") for line in text.split("\n"))
     except ValueError as error:
         raise UsageFault(f"{INCLUDE}: {error}", remedy="it takes patterns as .gitignore has them") from error
-    ignored = checkout.git().must("ls-files", "-z", "-o", "-i", "--exclude-standard").fields()
-    paths = [path.removesuffix("/") for path in ignored if spec.match_file(path)]
-    return [path for path in paths if not _is_below(path, (STATE,))]
+
+
+def _is_own(checkout: Checkout, path: str) -> bool:
+    """True for kcut's own folder, what lies in it, and a link that leads there."""
+    end = os.path.relpath(os.path.realpath(checkout.root / path), checkout.root)
+    return any(is_state(name, checkout.state) for name in (path, end))
+
+
+def _holds_own(checkout: Checkout, path: str) -> bool:
+    """True for a folder that kcut's own lies in."""
+    return any(_is_below(name, (path,)) for name in checkout.state)
 
 
 def _is_below(path: str, folders: Iterable[str]) -> bool:

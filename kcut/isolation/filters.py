@@ -1,4 +1,4 @@
-"""Which of the user's filters may run on a tree that a trial has changed: those that cannot run the trial's files."""
+"""Which of the user's filters may run on a tree that a trial has changed: those known to use none of its files."""
 
 import os
 import re
@@ -10,20 +10,34 @@ _SETTING = re.compile(r"^(filter\.(.+))\.(clean|smudge|process)$", re.DOTALL)
 #: What the shell would do more with than pass it on, outside of single quotes.
 _SHELL = re.compile(r"[;&|<>`$()\n*?\[\]{}~\\#!]")
 _QUOTED = re.compile(r"'[^']*'")
-#: Programs that run what they are given, or what they find in the folder they are started in.
-_RUNNERS = re.compile(
-    r"^(\.|a?sh|bash|dash|[ckz]sh|mksh|fish|busybox|toybox|eval|exec|source|command|builtin|time|env|nice|nohup|timeout"
-    r"|setsid|stdbuf|xargs|find|sudo|doas|chroot|ssh|pypy[0-9.]*|python[0-9.]*|pythonw|ipython[0-9.]*|perl[0-9.]*"
-    r"|ruby[0-9.]*|node(js)?|deno|bun|bunx|tsx|ts-node|php[0-9.]*|lua[0-9.]*|luajit|[gmn]?awk|tclsh[0-9.]*|guile"
-    r"|emacs|vim?|nvim|ed|ex|make|gmake|just|task|rake|bundle|npm|npx|pnpm|yarn|uv|uvx|pipx|poetry|pdm|hatch|tox|nox"
-    r"|cargo|go|mvn|gradle|java|dotnet|pre-commit|jupyter.*|prettier|eslint|rubocop|docker|podman|nix.*|direnv)$"
+#: Programs that make of their input what their options say, and look at nothing else in the folder they are started
+#: in. Any other may read its settings there, load its plugins from there or run what it finds there: it is not known.
+_KNOWN = frozenset(
+    {
+        "cat",
+        "tac",
+        "rev",
+        "tr",
+        "sed",
+        "gsed",
+        "expand",
+        "unexpand",
+        "fold",
+        "dos2unix",
+        "unix2dos",
+        "base64",
+        "gzip",
+        "gunzip",
+        "git-lfs",
+    }
 )
-_SCRIPT = re.compile(r"\.[A-Za-z][A-Za-z0-9]{0,4}$")
+_WORDS = {"git-lfs": frozenset({"clean", "smudge", "filter-process"})}
+_OPTION = re.compile(r"--?|-[A-Za-z0-9]+|--[a-z0-9-]+(=[0-9]+)?")
 _SED = re.compile(r"^([0-9,$]*)[sy]([/|,@:]).*\2[gpiI0-9]*$", re.DOTALL)
 
 
 def unsafe_drivers(settings: Iterable[tuple[str, str]], inside: Sequence[Path]) -> tuple[str, ...]:
-    """The filter drivers, as `filter.NAME`, with a command that might run a file of the tree it is started in.
+    """The filter drivers, as `filter.NAME`, with a command that might use a file of the tree it is started in.
 
     `inside` are folders that no program of a filter may lie in.
     """
@@ -42,34 +56,26 @@ def switched_off(drivers: Iterable[str]) -> list[tuple[str, str]]:
 
 
 def is_outside(command: str, inside: Sequence[Path]) -> bool:
-    """True for a command of which every word shows that it runs nothing in the folder it is started in."""
+    """True for a command of which every word shows that it reads and runs nothing in the folder it is started in."""
     if _SHELL.search(_QUOTED.sub("", command)):
         return False
     try:
         program, *words = shlex.split(command)
     except ValueError:
         return False
-    if "=" in program or not ("/" not in program or _is_elsewhere(program, inside)):
+    if "/" in program and not _is_elsewhere(program, inside):
         return False
     name = program.rpartition("/")[2]
-    if _RUNNERS.match(name):
-        # only a script of its own, named in full, is known to be what runs
-        if not words or not _is_elsewhere(words[0], inside):
-            return False
-        words = words[1:]
-    return all(_is_harmless(name, word, inside) for word in words)
+    return name in _KNOWN and all(_is_harmless(name, word) for word in words)
 
 
-def _is_harmless(program: str, word: str, inside: Sequence[Path]) -> bool:
-    if word == "%f":
-        return True
+def _is_harmless(program: str, word: str) -> bool:
+    """True for a word that names no file but the one that is filtered."""
     if program in {"sed", "gsed"}:
         return bool(_SED.match(word)) or word in {"-e", "-E", "-r", "-n"}
-    if word.startswith("-") and "=" in word:
-        word = word.partition("=")[2]
-    if "/" in word:
-        return _is_elsewhere(word, inside)
-    return not _SCRIPT.search(word)
+    if program == "tr" or word == "%f":
+        return True
+    return word in _WORDS.get(program, ()) or bool(_OPTION.fullmatch(word))
 
 
 def _is_elsewhere(path: str, inside: Sequence[Path]) -> bool:

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from kcut.isolation.checkout import STATE, STATUS, Checkout
+from kcut.isolation.checkout import Checkout, status
 from kcut.model.errors import NotReady
-from kcut.system.git import Git
 
 #: Seconds that git gets: a filter of the user's that hangs must not hang the run.
 _LIMIT = 120.0
@@ -41,7 +40,7 @@ def fingerprint(checkout: Checkout, links: Sequence[str] = ()) -> Fingerprint:
     `links` are watched though git ignores them.
     """
     try:
-        result = Git(checkout.root).must(*STATUS[:1], "--branch", "--porcelain=v2", *STATUS[2:], timeout=_LIMIT)
+        result = checkout.git().must(*status(checkout, "--branch", "--porcelain=v2"), timeout=_LIMIT)
     except NotReady:
         return Fingerprint("", {}, known=False)
     fields = result.fields()
@@ -53,7 +52,7 @@ def fingerprint(checkout: Checkout, links: Sequence[str] = ()) -> Fingerprint:
         kind, path = _entry(field)
         files[path] = (kind, _look(checkout.root / path))
     for link in links:
-        _watch(checkout.root, link, files)
+        _watch(checkout, link, files)
     return Fingerprint(head, files)
 
 
@@ -72,9 +71,10 @@ def _look(path: Path) -> _Stat | None:
     return info.st_mode, info.st_size, info.st_mtime_ns, info.st_ino
 
 
-def _watch(root: Path, link: str, files: dict[str, tuple[str, _Stat | None]]) -> None:
-    """Add everything below a linked path."""
-    if link == STATE:
+def _watch(checkout: Checkout, link: str, files: dict[str, tuple[str, _Stat | None]]) -> None:
+    """Add everything below a linked path but kcut's own folder."""
+    root = checkout.root
+    if link in checkout.state:
         return
     seen = _look(root / link)
     files[link] = ("linked", seen)
@@ -84,4 +84,4 @@ def _watch(root: Path, link: str, files: dict[str, tuple[str, _Stat | None]]) ->
         except OSError:
             return
         for name in names:
-            _watch(root, f"{link}/{name}", files)
+            _watch(checkout, f"{link}/{name}", files)

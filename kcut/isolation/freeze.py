@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from kcut.isolation.checkout import STATE
 from kcut.isolation.origin import Origin
 from kcut.isolation.snapshot import QUIET
+from kcut.isolation.state import without
 from kcut.isolation.tree_id import tree_of_index
 from kcut.model.errors import NotReady
 from kcut.system.git import Git, GitFailed, GitResult, join
@@ -137,7 +137,7 @@ class Freezer:
         for name in _READ:
             self._refuse_special(name)
         git = self._git(self.index)
-        listing = (*_LIST, "--", f":(top,exclude){STATE}")
+        listing = (*_LIST, "--", *without(self.origin.state))
         listed = git.run(*listing, timeout=min(self.limit, PATIENCE))
         if listed.code is None:
             special = _special_below(self.tree)

@@ -91,4 +91,7 @@ def sweep(state_root: Path) -> list[str]:
             told += [f"could not remove {line}" for line in left] or [f"removed {folder}"]
         if not left:
             path.unlink(missing_ok=True)
+            if f"lease-{path.parent.name}.json" == path.name:  # made for this lease alone, no run's
+                with contextlib.suppress(OSError):
+                    path.parent.rmdir()
     return told

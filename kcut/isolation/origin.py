@@ -3,17 +3,19 @@
 A trial can change its own repository's settings, index and hooks as it likes: kcut never asks that one.
 """
 
+import contextlib
 import os
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kcut.isolation.carried import as_environment, carried
-from kcut.isolation.checkout import STATE, Checkout, CheckoutFailed
+from kcut.isolation.checkout import Checkout, CheckoutFailed
 from kcut.isolation.filters import outside_path, switched_off, unsafe_drivers
 from kcut.isolation.large_files import LARGE_FILES, bring_large_files
 from kcut.isolation.reads import Reader
 from kcut.isolation.repository import Blueprint
 from kcut.isolation.snapshot import QUIET, without_state, write_commit, write_snapshot
+from kcut.isolation.state import STATE, is_state, names_in_tree
 from kcut.model.errors import NotReady, UsageFault
 from kcut.model.plan import CheckoutPlan
 from kcut.system.files import remove_tree
@@ -30,7 +32,8 @@ class Origin:
 
     `trials` says how theirs are made.
 
-    `hidden` are the paths below kcut's own folder that the commit tracks: they stay out of every worktree.
+    `state` are the names of kcut's own folder, `hidden` the paths of it that the commit tracks: they stay out of
+    every worktree.
     """
 
     git_dir: Path
@@ -39,6 +42,7 @@ class Origin:
     trials: Blueprint
     hidden: tuple[str, ...]
     fetch_env: dict[str, str]
+    state: tuple[str, ...] = (STATE,)
     raw: tuple[str, ...] = ()  # the filter drivers that do not run once a trial could have changed what they run
 
     def git(self, tree: Path, index: Path, *, config: tuple[str, ...] = ()) -> Git:
@@ -74,11 +78,20 @@ class Origin:
         if not done.ok:
             raise CheckoutFailed(f"the checkout of {self.commit[:12]} failed: {done.complaint}", remedy=done.error)
         if self.hidden:
-            remove_tree(tree / STATE)
-            parent = (tree / STATE).parent
-            if parent.is_dir() and not any(parent.iterdir()):
-                parent.rmdir()
+            self._remove_hidden(tree)
             git.must("update-index", "-z", "--skip-worktree", "--stdin", stdin=join(self.hidden))
+
+    def _remove_hidden(self, tree: Path) -> None:
+        """Remove kcut's own folder as it was checked out, and the folders above it that held nothing else."""
+        for name in self.state:
+            # what the commit tracks there is no place that a link of it leads to
+            if any(is_state(path, (name,)) for path in self.hidden):
+                remove_tree(tree / name)
+                with contextlib.suppress(OSError):
+                    for above in (tree / name).parents:
+                        if above == tree:
+                            break
+                        above.rmdir()
 
 
 def make_origin(checkout: Checkout, plan: CheckoutPlan, folder: Path, excluded: tuple[str, ...]) -> Origin:
@@ -106,7 +119,7 @@ def make_origin(checkout: Checkout, plan: CheckoutPlan, folder: Path, excluded: 
     try:
         tree = _snapshot(checkout, plan, git_dir)
         if plan.history == "none":
-            return replace(_without_history(plain, git, folder, plan.base, tree), raw=raw)
+            return replace(_without_history(plain, git, folder, tree or plan.base, checkout.state), raw=raw)
         commit, own = plan.base, checkout.partial or taken.moved_large_files
         if tree is not None:
             commit, own = write_commit(git, plan.base, tree, parent=plan.base, message=b"uncommitted changes\n"), True
@@ -115,13 +128,14 @@ def make_origin(checkout: Checkout, plan: CheckoutPlan, folder: Path, excluded: 
         if taken.moved_large_files or plan.isolation == "clone":
             bring_large_files(git, commit, taken.large_files, git_dir / LARGE_FILES)
         root = git.ask("rev-parse", "--verify", f"{commit}^{{tree}}")
-        hidden = git.must("ls-tree", "-r", "-z", "--name-only", commit, "--", STATE).fields()
+        state = tuple(dict.fromkeys([*checkout.state, *names_in_tree(git, commit)]))
+        hidden = git.must("ls-tree", "-r", "-z", "--name-only", commit, "--", *state).fields()
     except NotReady as error:
         if isinstance(error, UsageFault):
             raise
         raise CheckoutFailed(error.message, remedy=error.remedy) from error
     trials = replace(plain, commit=commit, borrowed=borrowed)
-    return Origin(git_dir, commit, root, trials, tuple(hidden), fetch_env, raw)
+    return Origin(git_dir, commit, root, trials, tuple(hidden), fetch_env, state, raw)
 
 
 def check_plan(plan: CheckoutPlan) -> None:
@@ -165,10 +179,11 @@ def _snapshot(checkout: Checkout, plan: CheckoutPlan, git_dir: Path) -> str | No
     return tree
 
 
-def _without_history(plain: Blueprint, git: Git, folder: Path, base: str, tree: str | None) -> Origin:
+def _without_history(plain: Blueprint, git: Git, folder: Path, tree: str, state: tuple[str, ...]) -> Origin:
     """An origin with one parentless commit and the objects that it needs, which borrows from nobody."""
-    tree = without_state(git, tree or base)
-    commit = write_commit(git, base, tree, parent=None)
+    state = tuple(dict.fromkeys([*state, *names_in_tree(git, tree)]))
+    tree = without_state(git, tree, state)
+    commit = write_commit(git, plain.commit, tree, parent=None)
     alone = replace(
         plain.carried,
         settings=tuple(setting for setting in plain.carried.settings if not setting[0].startswith("remote.")),
@@ -180,4 +195,5 @@ def _without_history(plain: Blueprint, git: Git, folder: Path, base: str, tree: 
     bring_large_files(git, commit, alone.large_files, store / LARGE_FILES)
     git.must("pack-objects", "-q", "--revs", str(store / "objects" / "pack" / "pack"), stdin=f"{commit}\n".encode())
     remove_tree(folder / "origin")
-    return Origin(store, commit, tree, replace(lone, borrowed=(store / "objects",)), (), dict(git.extra_env or {}))
+    trials = replace(lone, borrowed=(store / "objects",))
+    return Origin(store, commit, tree, trials, (), dict(git.extra_env or {}), state)

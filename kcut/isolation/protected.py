@@ -4,8 +4,9 @@ import os
 import stat
 from collections.abc import Callable, Iterable, Sequence
 
-from kcut.isolation.checkout import STATE, Checkout
+from kcut.isolation.checkout import Checkout
 from kcut.isolation.reads import Entries, Reader
+from kcut.isolation.state import is_state
 from kcut.model.errors import UsageFault
 
 _LINK, _SUBMODULE = "120000", "160000"
@@ -32,7 +33,7 @@ def protected_paths(
     entries = {path: entry for path, entry in reader.entries(checkout.base).items() if entry[0] != _SUBMODULE}
     if dirty:
         _apply_changes(checkout, entries)
-    entries = {path: entry for path, entry in entries.items() if path != STATE and not path.startswith(f"{STATE}/")}
+    entries = {path: entry for path, entry in entries.items() if not is_state(path, checkout.state)}
 
     def target(path: str) -> str:
         _, name = entries[path]
@@ -41,6 +42,9 @@ def protected_paths(
     found: set[str] = set()
     for word in words:
         found |= _followed(entries, target, checkout.subdir, word)
+    for pattern in protect:
+        if not pattern.startswith(("!", "#")) and not _matching(entries, [pattern], "--protect"):
+            raise UsageFault(f"--protect {pattern}: no file of the base matches", remedy="check its spelling")
     found |= _matching(entries, protect, "--protect")
     return tuple(sorted(found - _matching(entries, unprotect, "--unprotect"), key=os.fsencode))
 

@@ -8,6 +8,9 @@ from pathlib import Path
 from kcut.isolation import alternates
 from kcut.isolation.carried import Carried, config_text
 
+#: How letters stand in an exclude file: git drops a CR at the end of a line, and a line break can only be said by
+#: what it is not (in a class, as git takes them byte for byte; `/` matches no class).
+_PATTERNS = {letter: f"\\{letter}" for letter in "\\*?[ !#"} | {"\r": "[\r]", "\n": "[!\x01-\t\x0b-\udcff]"}
 _FOLDERS = ("", "objects", "objects/info", "objects/pack", "refs", "refs/heads", "refs/tags", "info", "hooks")
 
 
@@ -85,5 +88,5 @@ def write_admin(admin: Path, *, worktree: Path, common: str, commit: str, sparse
 
 
 def literal_pattern(path: str) -> str:
-    """A gitignore pattern that matches this path from the root of the tree and nothing else."""
-    return "/" + "".join("\\" + letter if letter in "\\*?[ !#" else letter for letter in path)
+    """A line of an exclude file that matches this path from the root of the tree and nothing else."""
+    return "/" + "".join(_PATTERNS.get(letter, letter) for letter in path)

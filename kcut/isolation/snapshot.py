@@ -1,32 +1,37 @@
 """Uncommitted changes as a tree, and commits made for trials: in kcut's own object folders, never in the user's."""
 
+import contextlib
+import secrets
 import shutil
-import tempfile
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from kcut.isolation.carried import carried
-from kcut.isolation.checkout import STATE, Checkout
+from kcut.isolation.checkout import Checkout
 from kcut.isolation.place import find_place
 from kcut.isolation.repository import Blueprint
-from kcut.model.errors import UsageFault
+from kcut.isolation.state import before_links, without_adding
+from kcut.model.errors import NotReady, UsageFault
 from kcut.system.files import remove_tree
 from kcut.system.git import Git, join
+from kcut.system.lease import Lease
 
 
 def snapshot(checkout: Checkout, *, workdir: str | None = None) -> str:
     """The id of the tree that holds the checkout's uncommitted changes: edits, deletions, new files.
 
     What git ignores and kcut's own folder are left out. Nothing is written into the user's repository: what has to
-    be written lies where worktrees would (`workdir` is the user's choice of that) and is removed.
-    Raises UsageFault if the base is not HEAD, GitFailed with git's words if a file cannot be read.
+    be written lies where worktrees would (`workdir` is the user's choice of that) and is removed. kcut's own folder
+    is made if missing.
+    Raises UsageFault if the base is not HEAD, GitFailed with git's words if a file cannot be read, NotReady if
+    nothing can be written.
     """
     if checkout.base != checkout.head:
         raise UsageFault(
             "--dirty include needs HEAD as the base: the uncommitted changes are changes to it",
             remedy="leave out --base, or leave out --dirty include",
         )
-    folder = Path(tempfile.mkdtemp(dir=find_place(checkout, workdir)))
-    try:
+    with _leased(checkout, find_place(checkout, workdir) / f"w-{secrets.token_hex(8)}") as folder:
         blueprint = Blueprint(
             commit=checkout.head,
             object_format=checkout.object_format,
@@ -36,8 +41,26 @@ def snapshot(checkout: Checkout, *, workdir: str | None = None) -> str:
         )
         blueprint.write(folder / "git", bare=False)
         return write_snapshot(checkout, folder / "git")
+
+
+@contextlib.contextmanager
+def _leased(checkout: Checkout, folder: Path) -> Iterator[Path]:
+    """A new folder, removed in the end; if this process is killed, the next one finds and removes it."""
+    from kcut.store.place import run_dir
+
+    own = run_dir(checkout.root, folder.name)
+    try:
+        lease = Lease(own / f"lease-{folder.name}.json", {"folder": str(folder)})
+        folder.mkdir(mode=0o700)
+    except OSError as error:
+        raise NotReady(f"cannot write in {folder.parent} and {own}: {error.strerror}") from error
+    try:
+        yield folder
     finally:
-        remove_tree(folder)
+        if not remove_tree(folder):
+            lease.release()
+            with contextlib.suppress(OSError):
+                own.rmdir()
 
 
 def write_snapshot(checkout: Checkout, git_dir: Path) -> str:
@@ -51,8 +74,10 @@ def write_snapshot(checkout: Checkout, git_dir: Path) -> str:
     else:
         git.must("read-tree", checkout.head)
     sparse = ("--sparse",) if checkout.sparse else ()
-    git.must("add", "-A", *sparse, "--", ":/", f":(top,exclude){STATE}")
-    git.must("rm", "-r", "-q", "--cached", "--ignore-unmatch", *sparse, "--", f":(top){STATE}")
+    own_folder = before_links(checkout.root, checkout.state)
+    git.must("add", "-A", *sparse, "--", ":/", *without_adding(own_folder))
+    tracked = (f":(top,literal){name}" for name in own_folder)
+    git.must("rm", "-r", "-q", "--cached", "--ignore-unmatch", *sparse, "--", *tracked)
     return git.ask("write-tree", "--missing-ok")
 
 
@@ -69,10 +94,10 @@ QUIET = (
 )
 
 
-def without_state(git: Git, tree: str) -> str:
-    """The id of `tree` without kcut's own folder; `git` has an index of its own, which is overwritten."""
+def without_state(git: Git, tree: str, names: Iterable[str]) -> str:
+    """The id of `tree` without kcut's own folder of these names; `git` has its own index, which is overwritten."""
     git.must("read-tree", tree)
-    tracked = git.must("ls-files", "-z", "--", STATE).fields()
+    tracked = git.must("--literal-pathspecs", "ls-files", "-z", "--", *names).fields()
     if not tracked:
         return git.ask("rev-parse", "--verify", f"{tree}^{{tree}}")
     git.must("update-index", "-z", "--force-remove", "--stdin", stdin=join(tracked))

@@ -53,7 +53,8 @@ def render(artifact: Artifact, *, min_gain: str | None = None) -> str:
 
 
 def _heading(artifact: Artifact, lines: Sequence[Line]) -> str:
-    words = [lines[0].word] + [f"evidence {line.word}" for line in lines[1:]]
+    # the point rule's own line stands below; the heading says what set `pass`
+    words = ["PASS" if artifact.pass_ else "FAIL"] + [f"evidence {line.word}" for line in lines[1:]]
     return f"### kcut: {code(artifact.component, 100)} - {', '.join(words)}"
 
 

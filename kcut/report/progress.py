@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from rich.live import Live
 
 
+#: What trials run in, by the kind of isolation.
+_KINDS = {"sealed": "sealed worktrees", "worktree": "linked worktrees", "clone": "clones"}
+
+
 def plan_text(plan: Plan, ready: Ready) -> str:
     """What is about to run, in one line. Credentials in the plan are the caller's to replace."""
     if ready.spec is not None and plan.spec is not None:
@@ -30,7 +34,7 @@ def plan_text(plan: Plan, ready: Ready) -> str:
     facts = [
         plain(plan.component),
         f"2 cohorts x {plan.k} trial{'s' * (plan.k != 1)}",
-        f"{plan.checkout.isolation} worktrees of {plan.checkout.base[:7]}",
+        f"{_KINDS[plan.checkout.isolation]} of {plan.checkout.base[:7]}",
         f"seed {plan.seed}",
         *([f"in {plain(plan.checkout.subdir)}"] if plan.checkout.subdir else []),
     ]
@@ -52,7 +56,8 @@ def notes(ready: Ready) -> list[str]:
                 f"{manual} criteri{'on' if manual == 1 else 'a'} without a check: a person's, not scored here"
             )
     if ready.plan.checkout.link_paths:
-        lines.append("writes through linked paths reach your files: " + ", ".join(ready.plan.checkout.link_paths))
+        linked = ", ".join(map(plain, ready.plan.checkout.link_paths))
+        lines.append(f"writes through linked paths reach your files: {linked}")
     lines += [plain(warn.advice) for warn in ready.warnings if warn.code in {"task-missing", "spec"}]
     if ready.spec_note is not None:
         lines.append(ready.spec_note)

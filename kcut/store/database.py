@@ -8,6 +8,7 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Literal
 
 from kcut.model.errors import NotReady
 
@@ -91,6 +92,11 @@ def explain(error: sqlite3.Error, path: Path) -> NotReady:
             f"the disk is full: nothing more can be recorded in {path}",
             remedy="free some space; finished trials stay recorded, and `kcut benchmark --resume last` goes on",
         )
+    if getattr(error, "sqlite_errorcode", 0) == sqlite3.SQLITE_READONLY_DBMOVED:
+        return NotReady(
+            f"something removed or replaced the record {path} while it was in use",
+            remedy="what was written to it is lost: keep what runs in trials away from it, then run again",
+        )
     if code in {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}:
         return damaged(path, str(error))
     if code in {sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM}:
@@ -105,6 +111,15 @@ def damaged(path: Path, why: str) -> NotReady:
     return NotReady(
         f"{path} is not a sound record of kcut: {why}", remedy="move the file away; the next run starts a new one"
     )
+
+
+def _file(path: Path) -> tuple[int, int] | None:
+    """Which file lies at a path, links followed; None if there is none."""
+    try:
+        info = path.stat()
+    except OSError:
+        return None
+    return info.st_dev, info.st_ino
 
 
 def _disk_is_full(path: Path) -> bool:
@@ -122,6 +137,15 @@ class Database:
         self.path = path
         self._connection = connection
         self._copy = copy
+        self._known = None if copy is not None else _file(path)
+
+    @property
+    def lost(self) -> Literal["removed", "replaced"] | None:
+        """What became of the file since it was opened: what is written goes with it. None if it is in its place."""
+        now = _file(self.path)
+        if self._known is None or now == self._known:
+            return None
+        return "removed" if now is None else "replaced"
 
     def close(self) -> None:
         """Close the connection; a second call does nothing."""

@@ -21,7 +21,8 @@ IGNORE = """\
 def state_path(root: Path) -> Path:
     """Where the state of the checkout at `root` lies or would lie; nothing is made.
 
-    Raises NotReady if `.claude` or `.claude/eval` is no folder, or a link that leads out of the checkout.
+    Raises NotReady if `.claude` or `.claude/eval` is no folder, or a link that leads out of the checkout or to a
+    folder that holds more than kcut's own.
     """
     for part in (STATE.parent, STATE):
         _must_be_inside(root, part)
@@ -76,6 +77,11 @@ def _must_be_inside(root: Path, part: Path) -> None:
         raise NotReady(
             f"{part} is a link that leads out of the checkout, and kcut writes nothing there",
             remedy=f"make {path} a folder of the checkout, then run again",
+        )
+    if part == STATE and (base / STATE.parent).resolve().is_relative_to(inside):
+        raise NotReady(
+            f"{part} is a link to a folder above it, and what kcut keeps there is left out of every trial",
+            remedy=f"make {path} a folder of its own, then run again",
         )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, cast
+from typing import TYPE_CHECKING, Any, Literal, Self, cast
 
 from kcut.model.errors import NotReady, UsageFault
 from kcut.model.trial import TrialRecord
@@ -82,6 +82,16 @@ class Store:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    @property
+    def path(self) -> Path:
+        """Where the file lies."""
+        return self._database.path
+
+    @property
+    def lost(self) -> Literal["removed", "replaced"] | None:
+        """What became of the file since it was opened; None if all that was recorded is still where it belongs."""
+        return self._database.lost
 
     def close(self) -> None:
         """Close the file; a second call does nothing."""

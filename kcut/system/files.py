@@ -126,7 +126,6 @@ class _Removal:
         self._top = -1
         self._mount = -1
         self._moved = 0
-        self._hoisted = False
 
     def run(self) -> list[str]:
         try:
@@ -140,9 +139,9 @@ class _Removal:
         except OSError as error:
             return [f"{self._path}: {error.strerror}"]
         try:
-            self._empty(self._top, os.fspath(self._path), 0)
-            while self._hoisted and not self._left:
-                self._hoisted = False
+            before = -1
+            while self._moved != before and not self._left:
+                before = self._moved
                 self._empty(self._top, os.fspath(self._path), 0)
         finally:
             os.close(self._top)
@@ -194,7 +193,6 @@ class _Removal:
         os.fchmod(folder, stat.S_IRWXU)
         os.fchmod(self._top, stat.S_IRWXU)
         os.rename(name, target, src_dir_fd=folder, dst_dir_fd=self._top)  # by descriptor
-        self._hoisted = True
 
     def _open(self, name: str, parent: int | None) -> int:
         """A descriptor of a folder on the mount that is emptied; OSError if another is mounted there.

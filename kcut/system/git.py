@@ -36,6 +36,7 @@ _LOCAL = frozenset(
         "GIT_IMPLICIT_WORK_TREE",
         "GIT_GRAFT_FILE",
         "GIT_INDEX_FILE",
+        "GIT_INTERNAL_SUPER_PREFIX",
         "GIT_NO_REPLACE_OBJECTS",
         "GIT_REPLACE_REF_BASE",
         "GIT_PREFIX",
@@ -66,9 +67,15 @@ _running: "set[subprocess.Popen[bytes]]" = set()
 @functools.cache
 def local_variables() -> frozenset[str]:
     """The names that bind git to one repository: the installed git's own list and those it leaves out."""
+    # some of the names keep git from answering at all
+    env = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     try:
         asked = subprocess.run(
-            ["git", "rev-parse", "--local-env-vars"], capture_output=True, stdin=subprocess.DEVNULL, check=False
+            ["git", "rev-parse", "--local-env-vars"],
+            env=env,
+            capture_output=True,
+            stdin=subprocess.DEVNULL,
+            check=False,
         )
     except OSError:
         return _LOCAL | _EXTRA
