@@ -1,8 +1,10 @@
 """The verdict files, `.claude/eval/benchmarks/<slug>.json`: reserved before a run, written whole, read with care."""
 
+import difflib
 import errno
 import fcntl
 import json
+import math
 import os
 import stat
 import tempfile
@@ -12,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from kcut.model.errors import NotReady, UsageFault
-from kcut.model.evidence import Evidence, weigh
+from kcut.model.evidence import Evidence, miscount, weigh
 from kcut.model.names import slug, visible_document
 from kcut.system.clock import SystemClock
 from kcut.system.files import read_regular, write_atomic
@@ -99,13 +101,16 @@ def load(path: Path) -> "Artifact":
     from kcut.model.artifact import Artifact
 
     try:
-        return Artifact.model_validate(read_document(path))
+        document = read_document(path)
+        artifact = Artifact.model_validate(document)
+        _must_add_up(document)
     except OSError as error:
         raise UsageFault(f"the artifact {str(path)!r} cannot be read: {error.strerror or error}") from error
     except ValidationError as error:
         raise UsageFault(f"{str(path)!r} is not an artifact of kcut: {_first_fault(error)}") from error
     except Malformed as error:
         raise UsageFault(f"{str(path)!r} is not an artifact of kcut: {error}") from error
+    return artifact
 
 
 def evidence(root: Path, name: str) -> Evidence:
@@ -124,7 +129,8 @@ def evidence(root: Path, name: str) -> Evidence:
         if state != "unreadable":
             _must_be_well_formed(document)
     except FileNotFoundError:
-        return Evidence(name, "missing", "no benchmark yet")
+        near = nearest_component(root, name)
+        return Evidence(name, "missing", "no benchmark yet" + (f"; did you mean {near!r}?" if near else ""))
     except OSError as error:
         return Evidence(name, "unreadable", f"{where}: {error.strerror or error}", blocker=where)
     except Malformed as error:
@@ -134,11 +140,29 @@ def evidence(root: Path, name: str) -> Evidence:
     return Evidence(name, state, why, document)
 
 
+def nearest_component(root: Path, name: str) -> str | None:
+    """The component with an artifact here whose name is most like `name`; None if none is like it."""
+    try:
+        slugs = [path.stem for path in (root / FOLDER).glob("[!.]*.json")]
+    except OSError:
+        return None
+    for near in difflib.get_close_matches(slug(name), sorted(slugs), n=3):
+        with suppress(OSError, Malformed):
+            path = root / FOLDER / f"{near}.json"
+            _must_stay_inside(path)
+            owner = _owner(read_document(path))
+            if slug(owner) == near and owner != name:
+                return owner
+    return None
+
+
 def read_document(path: Path) -> dict[str, Any]:
     """The JSON object in a file. OSError if it cannot be read, Malformed if it is not one JSON object."""
     data = read_regular(path, limit=LIMIT)
     try:
-        document = json.loads(data.decode("utf-8-sig"), parse_constant=_no_number, object_pairs_hook=_unique)
+        document = json.loads(
+            data.decode("utf-8-sig"), parse_float=_finite, parse_constant=_no_number, object_pairs_hook=_unique
+        )
     except Malformed:
         raise
     except UnicodeDecodeError as error:
@@ -296,6 +320,13 @@ def _must_be_well_formed(document: dict[str, Any]) -> None:
             raise Malformed(_first_fault(error)) from error
 
 
+def _must_add_up(document: dict[str, Any]) -> None:
+    """Raise Malformed if more trials passed than there were, and the like."""
+    wrong = miscount(document)
+    if wrong is not None:
+        raise Malformed(f"its counts cannot be: {wrong}")
+
+
 def _first_fault(error: "ValidationError") -> str:
     """The first thing wrong with a document that is not merely absent, else the first: `with.k: ...`."""
     faults = error.errors(include_url=False, include_input=False)
@@ -306,6 +337,14 @@ def _first_fault(error: "ValidationError") -> str:
 
 def _no_number(text: str) -> NoReturn:
     raise Malformed(f"it is not JSON ({text} is no number)")
+
+
+def _finite(text: str) -> float:
+    """A number that a float holds: 1e400 would be infinite."""
+    number = float(text)
+    if math.isinf(number):
+        raise Malformed(f"it holds a number beyond all measure ({text[:20]})")
+    return number
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

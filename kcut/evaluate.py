@@ -1,5 +1,6 @@
 """Runs a spec's checks, one after the other, and says which criteria hold."""
 
+import difflib
 import errno
 import os
 import shutil
@@ -14,6 +15,8 @@ from kcut.model.errors import UsageFault
 from kcut.system.clock import SystemClock
 from kcut.system.proc import Ran, Supervisors
 
+#: Where a spec is looked for if none is named, the first folder that has one.
+SPEC_FOLDERS = ("specs", "docs/specs")
 #: The largest spec that is read, in bytes.
 MAX_SPEC = 1 << 20
 #: What a shell exits with if it cannot run a command, or cannot find it.
@@ -88,14 +91,19 @@ class Evaluation:
         return next((each.error for each in self.results if each.error is not None), None)
 
 
-def read_spec(path: Path) -> str:
-    """The text of a spec file. Raises UsageFault if it is missing, no regular file, too large or no UTF-8."""
+def read_spec(path: Path, cwd: Path = Path()) -> str:
+    """The text of a spec file, whose path is meant from `cwd`.
+
+    Raises UsageFault if it is missing, no regular file, too large or no UTF-8.
+    """
     shown = str(path) if str(path).isprintable() else ascii(str(path))
     try:
-        data = _read_regular(path, MAX_SPEC + 1)
+        data = _read_regular(cwd / path, MAX_SPEC + 1)
     except OSError as error:
         if error.errno == errno.ENOENT:
-            raise UsageFault(f"there is no spec {shown}", remedy="see: kcut checkpoint -h") from None
+            near = _nearest_spec(path, cwd)
+            remedy = f"did you mean: {near}" if near else "see: kcut checkpoint -h"
+            raise UsageFault(f"there is no spec {shown}", remedy=remedy) from None
         if error.errno == errno.EISDIR:
             raise UsageFault(f"{shown} is a folder", remedy="name a Markdown file in it") from None
         raise UsageFault(f"cannot read the spec {shown}: {error.strerror}") from None
@@ -113,6 +121,21 @@ def read_spec(path: Path) -> str:
             f"{shown} is not UTF-8 text: line {line} holds the byte 0x{data[error.start]:02x}",
             remedy="save it as UTF-8",
         ) from None
+
+
+def _nearest_spec(path: Path, cwd: Path) -> str | None:
+    """The path, as one would type it in `cwd`, of the spec most like one that is missing; None if none is."""
+    found: dict[str, None] = {}
+    for folder in dict.fromkeys((path.parent, *map(Path, SPEC_FOLDERS))):
+        try:
+            with os.scandir(cwd / folder) as entries:
+                names = sorted(entry.name for entry in entries if entry.is_file())
+        except OSError:
+            continue
+        found |= {str(folder / name): None for name in names if name.endswith(".md") and name.isprintable()}
+    by_name = {Path(each).name: each for each in reversed(found)}
+    near = difflib.get_close_matches(str(path), found, n=1) or difflib.get_close_matches(path.name, by_name, n=1)
+    return by_name.get(near[0], near[0]) if near else None
 
 
 def _read_regular(path: Path, limit: int) -> bytes | None:

@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from pathlib import Path
-from typing import Literal
 
 from kcut.artifacts import reserve
 from kcut.checkpoint import Spec, parse_spec
@@ -17,6 +16,7 @@ from kcut.isolation import Checkout, check_plan, inspect, protected_paths, snaps
 from kcut.isolation.extras import find_extras
 from kcut.isolation.place import find_place
 from kcut.model.artifact import Warn
+from kcut.model.ask import Ask
 from kcut.model.errors import UsageFault
 from kcut.model.plan import CheckoutPlan, Plan, SpecText
 from kcut.model.run import RunRecord
@@ -26,44 +26,6 @@ from kcut.scoreline import executables
 
 #: No exponents: `1e999999999` would be computed to the last digit.
 _GAIN = re.compile(r"\s*[-+]?(\d{1,9}(\.\d{0,18})?|\.\d{1,18}|\d{1,9}/\d{1,9})\s*", re.ASCII)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ask:
-    """The options of a benchmark as they were given; times in seconds."""
-
-    component: str
-    task: str
-    score: str | None = None
-    spec: Path | None = None
-    k: int = 5
-    out: str | None = None
-    jobs: int = 1
-    seed: int | None = None
-    base: str | None = None
-    refs: Literal["head", "tags", "all"] = "head"
-    history: Literal["full", "none"] = "full"
-    dirty: Literal["ignore", "include"] = "ignore"
-    copy: tuple[str, ...] = ()
-    link: tuple[str, ...] = ()
-    workdir: str | None = None
-    isolation: Literal["sealed", "worktree", "clone"] = "sealed"
-    isolate_home: bool = False
-    setup: str | None = None
-    timeout: float = 1800
-    score_timeout: float = 300
-    setup_timeout: float = 600
-    keep: Literal["none", "failed", "all"] = "none"
-    logs: bool = False
-    protect: tuple[str, ...] = ()
-    unprotect: tuple[str, ...] = ()
-    probe: bool = True
-    void_retries: int = 2
-    retry_wait: tuple[float, ...] = (5.0, 30.0)
-    agent_output: Literal["auto", "none"] = "auto"
-    min_gain: str | None = None
-    rule: Literal["point", "evidence"] = "point"
-    max_cost: float | None = None
 
 
 @dataclass(frozen=True)
@@ -214,16 +176,17 @@ def gain(text: str) -> Fraction:
     return value
 
 
-def _spec(path: Path | None, cwd: Path) -> tuple[SpecText | None, Spec | None]:
-    if path is None:
+def _spec(given: str | None, cwd: Path) -> tuple[SpecText | None, Spec | None]:
+    if given is None:
         return None, None
-    text = read_spec(cwd / path)
+    path = Path(given)
+    text = read_spec(path, cwd)
     spec = parse_spec(text, source=str(path))
     if spec.unclosed:
         raise UsageFault(f"{path}: {spec.unclosed[0].sentence}", remedy="close it: what it swallowed is not checked")
     if spec.lost:
         raise UsageFault(
-            f"{path}: line {spec.lost[0].line} looks like a criterion and is none: {spec.lost[0].text}",
+            f"{path}: line {spec.lost[0].line}: {spec.lost[0].text}",
             remedy=f"mend it, or its check would not count; see: kcut checkpoint --lint {path}",
         )
     if not spec.criteria:

@@ -553,3 +553,73 @@ def test_a_name_that_is_not_utf8_stands_in_the_file_as_an_escape(repo: Repo) -> 
     write(path, make("demo", decision=example()["decision"] | {"warnings": [warning]}))
     assert json.loads(path.read_bytes())["decision"]["warnings"][0]["evidence"] == {"paths": ["caf\\xe9", "\\ud800"]}
     assert load(path).component == "demo"
+
+
+def _cohort(successes: Any, **changes: Any) -> dict[str, Any]:
+    return {**first_format()["with"], "successes": successes} | changes
+
+
+ILL_COUNTED: list[dict[str, Any]] = [
+    {"k": "5"},
+    {"k": True},
+    {"k": 2.5},
+    {"k": -1},
+    {"k": 0},
+    {"k": 10**30},
+    {"k": 1e300},
+    {"k": None},
+    {"k": 3},
+    {"with": _cohort("4")},
+    {"with": _cohort(True)},
+    {"with": _cohort(-1)},
+    {"with": _cohort(6)},
+    {"with": _cohort(4, k="5")},
+    {"with": _cohort(4, k=True)},
+    {"with": _cohort(4, k=3)},
+    {"with": _cohort(4, valid=3)},
+    {"with": _cohort(4, valid=6)},
+    {"with": _cohort(4, valid=True)},
+    {"with": {"k": 3, "successes": 4}},
+    {"with": {"successes": 6}},
+    {"with": _cohort(4, passAt=1)},
+    {"with": _cohort(4, passCaret="false")},
+    {"with": _cohort(4, successRate="0.8")},
+    {"with": _cohort(4, successRate=True)},
+    {"with": _cohort(4, successRate=1.2)},
+    {"with": _cohort(4, totalCostUsd="1")},
+    {"with": _cohort(4, totalCostUsd=-1)},
+    {"with": _cohort(4, tokens={"input": "1", "output": 1, "cacheRead": 0, "cacheCreation": 0})},
+    {"with": _cohort(4, voids={"auth": True})},
+    {"without": _cohort(9)},
+    {"with": [], "without": "x"},
+]
+
+
+@pytest.mark.parametrize("changes", ILL_COUNTED)
+def test_wrong_types_and_impossible_counts_are_no_evidence(repo: Repo, changes: dict[str, Any]) -> None:
+    path = put(repo.path, "demo", first_format(**changes))
+    found = evidence(repo.path, "demo")
+    assert (found.state, found.blocker) == ("unreadable", str(FOLDER / "demo.json"))
+    assert "\n" not in found.why
+    with pytest.raises(UsageFault) as caught:
+        load(path)
+    assert "demo.json" in caught.value.message
+    assert "\n" not in caught.value.message
+
+
+@pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1e400", "1" * 5000])
+@pytest.mark.parametrize("key", ["k", "successes", "successRate", "anything"])
+def test_numbers_that_are_none_make_no_artifact(repo: Repo, number: str, key: str) -> None:
+    text = json.dumps(first_format() | {"with": _cohort(4) | {key: "HERE"}}).replace('"HERE"', number)
+    path = put(repo.path, "demo", text)
+    assert evidence(repo.path, "demo").state == "unreadable"
+    with pytest.raises(UsageFault):
+        load(path)
+
+
+def test_whole_numbers_may_be_written_as_other_programs_do(repo: Repo) -> None:
+    document = first_format(k=5.0) | {"with": _cohort(4.0, k=5.0, successRate=1), "without": _cohort(2.0)}
+    path = put(repo.path, "demo", document)
+    found = evidence(repo.path, "demo")
+    assert (found.state, found.why) == ("pass", "benchmark of 2026-03-01: 4/5 with, 2/5 without")
+    assert (load(path).k, load(path).with_.successes) == (5, 4)

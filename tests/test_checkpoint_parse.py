@@ -189,6 +189,27 @@ SECOND = "[ ] **AC-2 (x):** y"
         "| **AC-2 (x):** y |",
         "<b>- [ ] **AC-2 (x):** y</b>",
         "- [ ] *x* **AC-2 (x):** y",
+        "- [ ] **AC-2**: no label",
+        "- [ ] **AC-2:** no label",
+        "- [ ] **AC-2**",
+        "- [ ] **AC-2** (x): y",
+        "- [x] **AC-2 no parentheses:** y",
+        "- [ ] **AC-2 - x:** y",
+        "- [ ] **AC-2 [x]:** y",
+        "- [ ] **[AC-2](#x) (x):** y",
+        "- [ ] **`AC-2` (x):** y",
+        "- [ ] `AC-2` (x): y",
+        "- [ ] <b>AC-2 (x):</b> y",
+        "- [ ] **AC_2**: y",
+        "- [ ] **AC2:** y",
+        "- [ ] **AC 2 (x):** y",
+        "- [ ] AC-2: y",
+        "- [ ] AC-2 - y",
+        "- [ ] AC-2 \u2013 y",
+        "- **[ ] AC-2:** y",
+        "- \u2610 **AC-2**: y",
+        "-[ ] **AC-2**: y",
+        "1.[ ] **AC-2**: y",
     ],
 )
 @pytest.mark.parametrize("before", ["", "- [ ] **AC-1 (a):** x\n", "- [ ] **AC-1 (a):** x\n\n"])
@@ -219,12 +240,55 @@ def test_a_criterion_in_or_behind_html_is_lost(text: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "hidden"),
+    [
+        ("<!-- open\n- [ ] **AC-2 (x):** y\n\n<!-- a note -->\n", {2: "AC-2"}),
+        ("<!-- open\n\n- [ ] **AC-2 (x):** y\n\n- [ ] **AC-3**: y\n<!-- n -->\n", {3: "AC-2", 5: "AC-3"}),
+        ("- text\n\n  <!-- open\n  - [ ] **AC-2 (x):** y\n  <!-- n\n  -->\n", {4: "AC-2"}),
+        ("text <!-- open\n[ ] **AC-2 (x):** y\nx <!-- n --> more\n", {2: "AC-2"}),
+        ("<div><!-- open\n- [ ] **AC-2 (x):** y\n<!-- n --></div>\n", {2: "AC-2"}),
+        ("<pre>\n- [ ] **AC-2 (x):** y\n\n<PRE>an example</pre>\n", {2: "AC-2"}),
+    ],
+)
+def test_a_criterion_that_only_a_later_comment_ends_the_hiding_of_is_lost(text: str, hidden: dict[int, str]) -> None:
+    spec = parse_spec(f"- [ ] **AC-1 (a):** x\n~~~eval\ntest -f a\n~~~\n\n{text}")
+    assert ids(spec) == ["AC-1"]
+    assert spec.criteria[0].check is not None
+    assert {note.line - 5: name for note in spec.lost for name in hidden.values() if name in note.text} == hidden
+    opener = 5 + next(number for number, line in enumerate(text.split("\n"), 1) if "<!--" in line or "<pre>" in line)
+    assert all(f"line {opener}" in note.text for note in spec.lost)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<!-- a <!-- b\n- [ ] **AC-2 (x):** y\n-->\n",
+        "<!--\n- [ ] **AC-2 (x):** y\n-->\n<!-- b -->\n",
+        "<!-- - [ ] **AC-2 (x):** y -->\n\n<!-- b -->\n",
+        "<!-- open\nno criterion, only AC-2 named\n<!-- n -->\n",
+    ],
+)
+def test_a_comment_that_hides_what_it_was_meant_to_hide_loses_none(text: str) -> None:
+    assert parse_spec(text) == Spec(())
+
+
+def test_a_near_miss_without_a_box_is_named_unless_it_speaks_of_a_criterion() -> None:
+    spec = parse_spec("- [ ] **AC-1 (a):** x\n- **AC-2**: y\n- **AC-3:** z\n- **AC-1**: see there\n")
+    assert [(note.line, note.lost) for note in spec.notes] == [(2, False), (3, False)]
+
+
+@pytest.mark.parametrize(
     "prose",
     [
         "**AC-1** is met by **AC-2**: see there",
         "see **AC-1 (the first)** and (b): c",
-        "- [ ] **AC-1** is met",
+        "- [ ] see **AC-1** and **AC-2:** both",
         "- [ ] AC-1 (the first) is met",
+        "- [ ] AC-1 is met: at last",
+        "- [1] **AC-1** is met",
+        "- [x] **ACME** is told",
+        "- [x] `- [ ] **AC-1**: x` is refused",
+        "- **AC-1**: see there",
         "**AC power (230 V):** yes",
         "**Accept (x):** y",
         "`**AC-1 (x):** y`",

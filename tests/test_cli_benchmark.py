@@ -456,6 +456,12 @@ def test_one_run_is_resumed_by_one_process(repo: Repo, kcut: Kcut, tmp_path: Pat
     process.communicate(timeout=LIMIT)
 
 
+def test_a_pattern_that_protects_nothing_is_a_slip_of_the_pen(repo: Repo, kcut: Kcut) -> None:
+    done = run(kcut, repo, "--task", "true", "--protect", "*.txt", "--protect", "tset/*")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "--protect tset/*: no file of the base matches" in done.stderr
+
+
 def test_the_run_says_when_the_checkout_changed(repo: Repo, kcut: Kcut) -> None:
     task = f'[ "$HARNESS_TRIAL" = 1 ] && echo changed-$HARNESS_COMPONENT_ENABLED > {repo.path}/a.txt; {TOGGLE}'
     done = run(kcut, repo, "--task", task, "--k", "3")
@@ -463,6 +469,9 @@ def test_the_run_says_when_the_checkout_changed(repo: Repo, kcut: Kcut) -> None:
     assert "checkout-changed" in done.stdout
     warning = next(w for w in artifact(repo)["decision"]["warnings"] if w["code"] == "checkout-changed")
     assert any("#1" in line and "a.txt" in line for line in warning["evidence"]["trials"])
+    said = done.stdout.split("checkout-changed: ")[1].split("  warning")[0]
+    assert "#1: your checkout changed while this trial ran" in " ".join(said.split())
+    assert "a.txt" in said
     assert (repo.path / "a.txt").read_text().startswith("changed")
 
 
@@ -558,8 +567,7 @@ def test_timeouts_are_said(repo: Repo, kcut: Kcut) -> None:
 def test_a_spec_that_is_not_what_it_seems_is_said(repo: Repo, kcut: Kcut) -> None:
     repo.write(
         "spec.md",
-        "- [ ] **AC-1 (one):** x\n  ```eval\n  test -f one\n  ```\n"
-        "- [ ] **AC-2 two**: y\n  ```eval\n  test -f two\n  ```\n",
+        "- [ ] **AC-1 (one):** x\n  ```eval\n  test -f one\n  ```\n- **AC-2**: y\n  ```eval\n  test -f two\n  ```\n",
     )
     done = run(kcut, repo, "--task", "touch two", "--spec", "spec.md", "--k", "1", "--json")
     assert "line 5" in warnings(json.loads(done.stdout))["spec"]
@@ -567,7 +575,7 @@ def test_a_spec_that_is_not_what_it_seems_is_said(repo: Repo, kcut: Kcut) -> Non
     repo.write("spec.md", "- [ ] **AC-2 two**: y\n  ```eval\n  test -f two\n  ```\n")
     done = run(kcut, repo, "--task", "touch two", "--spec", "spec.md")
     assert done.returncode == 2
-    assert "no criteria found (line 1" in done.stderr
+    assert done.stderr.startswith("kcut: spec.md: line 1: this looks like a criterion, but has no (label)")
 
 
 def test_an_uncommitted_spec_scores_and_is_not_called_absent(repo: Repo, kcut: Kcut) -> None:
@@ -615,3 +623,17 @@ def test_lines_fit_a_terminal(repo: Repo, kcut: Kcut) -> None:
     shown = kcut("show", "last", cwd=repo.path).stdout
     lines = (done.stdout + done.stderr + "\n".join(shown.splitlines()[8:])).splitlines()
     assert [line for line in lines if len(line) > 80 and not line.startswith("evidence:")] == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "words"), [("sealed", "sealed worktrees"), ("worktree", "linked worktrees"), ("clone", "clones")]
+)
+def test_the_plan_says_what_trials_run_in(repo: Repo, kcut: Kcut, kind: str, words: str) -> None:
+    repo.write(".gitignore", "/odd*\n")
+    base = repo.commit()
+    repo.write("odd\nname", "x")
+    options = ("--component", "x", "--task", "true", "--isolation", kind, "--link", "odd\nname", "--dry-run")
+    done = kcut("benchmark", *options, cwd=repo.path)
+    assert done.returncode == 0, done.stderr
+    assert f"   {words} of {base[:7]}   " in done.stdout
+    assert "reach your files: odd\\nname\n" in done.stdout

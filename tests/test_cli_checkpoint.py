@@ -293,6 +293,8 @@ LOST = "-[ ] **AC-2 (no blank):** x\n"
         (GOOD + "\n<details>\n" + BAD + "</details>\n", 2, 7),
         (GOOD + "\n<pre>\n\n" + BAD, 2, 6),
         (GOOD + "\n- [ ] **AC-\u00e9 (an id of its own):** x\n", 2, 6),
+        (GOOD + "- [ ] **AC-2**: no label\n", 2, 5),
+        (GOOD + "\n<!-- open\n" + BAD + "\n<!-- a note -->\n", 2, 7),
     ],
 )
 def test_a_spec_that_lost_a_criterion_never_passes(
@@ -306,3 +308,25 @@ def test_a_spec_that_lost_a_criterion_never_passes(
     listed = kcut("checkpoint", name, "--list")
     assert (listed.returncode, len(listed.stdout.splitlines())) == (0, 1)
     assert f"{name}:{line}: " in kcut("checkpoint", name, "--lint").stdout
+
+
+@pytest.mark.parametrize(
+    ("given", "meant"),
+    [
+        ("specs/tdy.md", "specs/tidy.md"),
+        ("spec/tidy.md", "specs/tidy.md"),
+        ("tidy.md", "specs/tidy.md"),
+        ("docs/tidy", "specs/tidy.md"),
+        ("notes/plam.md", "notes/plan.md"),
+        ("elsewhere/zzz.md", None),
+    ],
+)
+def test_a_spec_that_is_missing_names_the_nearest(kcut: Kcut, repo: Repo, given: str, meant: str | None) -> None:
+    for name in ("specs/tidy.md", "specs/hooks.md", "notes/plan.md"):
+        repo.write(name, GOOD)
+    remedy = f"did you mean: {meant}" if meant else "see: kcut checkpoint -h"
+    told = f"kcut: there is no spec {given}\n      {remedy}\n"
+    assert kcut("checkpoint", given, cwd=repo.path).stderr == told
+    task = ("benchmark", "--component", "x", "--task", "true", "--spec", given)
+    done = kcut(*task, cwd=repo.path)
+    assert (done.returncode, done.stderr) == (2, told)

@@ -135,8 +135,13 @@ def test_an_environment_that_points_into_the_checkout(repo: Repo, kcut: Kcut) ->
     inside.mkdir()
     (inside / "pyvenv.cfg").write_text(f"home = {Path(sys.executable).parent}\n")
     found = checks(kcut("doctor", "--json", cwd=repo.path, env={"VIRTUAL_ENV": str(inside)}))
+    assert wrong(found) == []
+    packages = inside / "lib/python3.11/site-packages"
+    packages.mkdir(parents=True)
+    (packages / "_mine.pth").write_text(f"{repo.path}/src\n")
+    found = checks(kcut("doctor", "--json", cwd=repo.path, env={"VIRTUAL_ENV": str(inside)}))
     assert wrong(found) == ["environment"]
-    assert str(inside) in found["environment"]["evidence"]
+    assert f"{repo.path}/src" in found["environment"]["evidence"]
 
 
 def test_names_cannot_act_on_the_terminal(tmp_path: Path, kcut: Kcut) -> None:

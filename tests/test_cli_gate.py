@@ -30,6 +30,13 @@ def ask(kcut: Kcut, repo: Repo, *names: str) -> tuple[dict[str, tuple[str, str]]
         (first_format("x"), "pass", "", 0),
         (example(component="x"), "pass", "", 0),
         (first_format("x", **{"pass": False}), "fail", f"{AGAIN} x --task ./run.sh --k 5", 1),
+        (first_format("x", **{"pass": False}, k=5.0), "fail", f"{AGAIN} x --task ./run.sh --k 5", 1),
+        (
+            first_format("x", k=True),
+            "unreadable",
+            f"mv .claude/eval/benchmarks/x.json .claude/eval/benchmarks/x.json.aside && {AGAIN} x --task CMD",
+            2,
+        ),
         (
             example(component="x", **{"pass": False}, score="./check.sh 'a b'"),
             "fail",
@@ -159,6 +166,25 @@ def test_nothing_is_written_and_no_repository_is_needed(repo: Repo, kcut: Kcut, 
     assert repo.git("status", "--porcelain", "--ignored") == ""
     put(tmp_path / "plain", "x", first_format("x"))
     assert kcut("gate", "x", cwd=tmp_path / "plain").returncode == 0
+
+
+def test_outside_of_a_repository_and_without_artifacts(kcut: Kcut, tmp_path: Path) -> None:
+    (tmp_path / ".claude").mkdir()  # a home folder has one
+    done = kcut("gate", "x", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("kcut: not inside a git repository\n")
+    assert len(done.stderr.splitlines()) <= 2
+
+
+def test_a_name_that_is_nearly_a_components(repo: Repo, kcut: Kcut) -> None:
+    put(repo.path, "tidy-imports", first_format("Tidy imports"))
+    put(repo.path, "broken", "{")
+    assert (
+        "missing       no benchmark yet; did you mean 'Tidy imports'?\n"
+        in kcut("gate", "tidy-import", cwd=repo.path).stdout
+    )
+    assert kcut("gate", "brokn", cwd=repo.path).stdout.splitlines()[0].endswith("no benchmark yet")
+    assert kcut("gate", "other", cwd=repo.path).stdout.splitlines()[0].endswith("no benchmark yet")
 
 
 def test_a_folder_that_is_gone_is_an_error_without_a_traceback(kcut: Kcut, tmp_path: Path) -> None:

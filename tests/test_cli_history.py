@@ -1,6 +1,8 @@
 """`kcut history`, `show` and `report`: views of the record that change nothing."""
 
+import itertools
 import json
+import re
 import shlex
 import shutil
 import sqlite3
@@ -14,6 +16,7 @@ from kcut.model.run import RunRecord
 from kcut.store import Store
 from kcut.verdict import assemble
 from tests.conftest import Kcut, Repo
+from tests.documents import first_format, put
 from tests.records import a_run, an_attempt
 
 KEEP, CUT, OPEN = "20261130T150000Z-keep", "20261130T160000Z-cut0", "20261130T170000Z-open"
@@ -256,11 +259,11 @@ def test_report_reads_the_first_format(tmp_path: Path, kcut: Kcut) -> None:
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        ("nix", "there is no run 'nix' in this checkout"),
+        ("nix", "there is no run and no component 'nix' in this checkout"),
         ("nix.json", "there is no artifact 'nix.json'"),
         ("some/where", "there is no artifact 'some/where'"),
         ("a.txt", "a.txt"),
-        (". --json", "there is no run '.' in this checkout"),
+        (". --json", "there is no run and no component '.' in this checkout"),
         ("last --json -f markdown", "--json and --format markdown exclude each other"),
         ("20261130", "'20261130' is the beginning of several runs"),
     ],
@@ -272,12 +275,61 @@ def test_report_of_nothing(recorded: Repo, kcut: Kcut, args: str, message: str) 
     assert message in done.stderr.splitlines()[0]
 
 
-def test_report_of_a_component_names_its_artifact(recorded: Repo, kcut: Kcut) -> None:
-    recorded.write(".claude/eval/benchmarks/tidy-imports.json", "{}")
-    done = kcut("report", "tidy imports", cwd=recorded.path)
-    assert "kcut report .claude/eval/benchmarks/tidy-imports.json" in done.stderr
+def test_report_of_a_component(recorded: Repo, kcut: Kcut) -> None:
+    named = put(recorded.path, "CLAUDE.md", first_format("CLAUDE.md"))
+    assert named.name == "claude-md.json"
+    recorded.write("CLAUDE.md", "a rule file of that name\n")
+    found = kcut("report", "CLAUDE.md", cwd=recorded.path)
+    assert (found.returncode, found.stderr) == (3, "")
+    assert found.stdout.startswith("CLAUDE.md   2026-03-01")
+    assert kcut("report", "claude-md", cwd=recorded.path).stdout == found.stdout
+    other = kcut("report", "claude.MD", cwd=recorded.path)
+    assert (other.returncode, other.stdout) == (2, "")
+    assert other.stderr == (
+        "kcut: there is no run and no component 'claude.MD' in this checkout\n"
+        "      did you mean: kcut report CLAUDE.md\n"
+    )
+    near = kcut("report", "CLAUD.md", cwd=recorded.path)
+    assert near.stderr.endswith("      did you mean: kcut report CLAUDE.md\n")
+
+
+def test_of_a_file_a_run_and_a_component_the_help_says_which(recorded: Repo, kcut: Kcut) -> None:
+    put(recorded.path, KEEP, first_format(KEEP))
+    put(recorded.path, "20261130", first_format("20261130"))
+    put(recorded.path, "x.json", first_format("x.json"))
+    assert f"run {KEEP}" in kcut("report", KEEP, cwd=recorded.path).stdout
+    assert kcut("report", "20261130", cwd=recorded.path).stdout.startswith("20261130   2026-03-01")
+    recorded.write("x.json", "no artifact\n")
+    assert "is not an artifact of kcut" in kcut("report", "x.json", cwd=recorded.path).stderr
+    told = " ".join(kcut("report", "-h").stdout.split())
+    assert "it is the file whose name ends in .json, else the run, else the component, else any other file" in told
+
+
+def test_report_outside_of_a_checkout(recorded: Repo, kcut: Kcut) -> None:
     outside = kcut("report", "nix", cwd=recorded.path.parent)
     assert outside.stderr == "kcut: there is no artifact 'nix', and no checkout whose run it could be\n"
+
+
+def test_show_labels_its_columns_and_says_a_note_once(repo: Repo, kcut: Kcut) -> None:
+    with Store.open(repo.path) as store:
+        store.begin(a_run(k=2))
+        for pair in (0, 1):
+            for attempt in (1, 2):
+                note = ("the task's sidecar says so",)
+                store.record(
+                    a_run().run_id, an_attempt(pair, "with", "void", reason="auth", attempt=attempt, notes=note)
+                )
+        store.record(a_run().run_id, an_attempt(0, "without", "fail", notes=("another",)))
+        store.finish(a_run(k=2, state="interrupted"), None)
+    shown = kcut("show", cwd=repo.path).stdout
+    above, below = next(pair for pair in itertools.pairwise(shown.splitlines()) if pair[1].startswith("trial"))
+    assert (above.split(), below.split()[3:5]) == (["task", "score"], ["exit", "exit"])
+    assert [above.index(name) + len(name) for name in ("task", "score")] == [
+        found.end() for found in re.finditer("exit", below)
+    ]
+    assert shown.count("the task's sidecar says so") == 1
+    assert "with #0 and 3 more: the task's sidecar says so\n" in shown
+    assert "without #0: another\n" in shown
 
 
 def test_one_decision_for_several() -> None:

@@ -7,20 +7,11 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from kcut.checkpoint.pipes import PREPARES, decides_nothing, feeds, is_kept, surely_hands_on, with_something_to_say
 from kcut.checkpoint.shell import Command, Compound, Pipeline, Script, Simple, Statement, names, walk
 
 _ALWAYS_TRUE = frozenset({"true", ":", "echo", "printf"})
 _LEAVES = frozenset({"exit", "return", "exec", "kill", "source", ".", "eval", "break", "continue"})
-#: Commands that set the stage: what matters is seen by the commands after them.
-_PREPARES = re.compile(
-    r"true|:|echo|printf|set|trap|export|unset|readonly|local|declare|typeset|umask|shift|mkdir|rm|rmdir|touch|sleep|"
-    r"wait|kill|exit|return|break|continue|alias|shopt|ulimit|getopts|read|hash|type|eval|exec"
-)
-#: Commands that fail only where the command after them in the pipe sees it: their input is a file or a constant.
-_FEEDS = re.compile(
-    r"cat|yes|seq|ls|find|sort|head|tail|sed|awk|cut|tr|[ef]?grep|uniq|wc|tac|rev|nl|od|env|pwd|date|basename|"
-    r"dirname|tee|paste|join|comm|fold|column|base64|git|diff|cmp|xargs"
-)
 #: Commands whose exit code is an answer rather than an accident.
 _ANSWERS = frozenset({"test", "[", "[[", "grep", "egrep", "fgrep", "diff", "cmp", "((", "false"})
 _HARMLESS_TARGETS = frozenset({"/dev/null", "/dev/stderr", "/dev/stdout", "&1", "&2"})
@@ -131,6 +122,8 @@ def _zero_pipeline(pipeline: Pipeline, shell: Shell) -> bool:
         return True
     if pipeline.negated:
         return len(pipeline.commands) == 1 and names(pipeline.commands) == {"false"}
+    if len(pipeline.commands) > 1 and surely_hands_on(pipeline.commands[-1]):
+        return all(surely_hands_on(command) or _zero_command(command, shell) for command in pipeline.commands)
     deciding = pipeline.commands if shell.pipefail else pipeline.commands[-1:]
     return all(_zero_command(command, shell) for command in deciding)
 
@@ -192,30 +185,45 @@ class Lost:
     advice: str
 
 
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where a list of commands stands in a script.
+
+    `decides`: the last one's exit code is looked at. `final`: the script ends with it. `heard`: something may look at
+    what the commands print.
+    """
+
+    decides: bool = True
+    final: bool = True
+    heard: bool = False
+
+
 def lost_failures(script: Script, shell: Shell) -> tuple[Lost, ...]:
     """The failures that a script loses, one per kind of loss, in the order of the lines."""
     found: dict[str, Lost] = {}
     script = _reached(script)
-    for lost in () if _switches_midway(script) else _lost(script, shell, decides=True):
+    heard = any(isinstance(command, Simple) and command.name == "exec" for command in walk(script))
+    for lost in () if _switches_midway(script) else _lost(script, shell, _Place(heard=heard)):
         found.setdefault(lost.advice, lost)
     return tuple(sorted(found.values(), key=lambda lost: lost.line))
 
 
-def _lost(script: Script, shell: Shell, *, decides: bool) -> Iterator[Lost]:
-    """`decides` is True if the last statement's exit code is looked at."""
+def _lost(script: Script, shell: Shell, place: _Place) -> Iterator[Lost]:
     for index, statement in enumerate(script):
         shell = shell.after(statement)
         last = index == len(script) - 1
         following = script[index + 1].text if not last else ""
         if statement.background or _STATUS_READ.search(following):
             continue
+        here = replace(place, decides=last and place.decides, final=last and place.final)
+        told = "||" not in statement.operators and not here.decides
         if not _given_up(statement, shell):
-            yield from _lost_in_pipe(statement, shell)
-        if "||" not in statement.operators and not (last and decides):
+            yield from _lost_in_pipe(statement, shell, here, told=told and not shell.errexit)
+        if told:
             yield from _lost_after(statement, shell)
         final = statement.pipelines[-1].commands[-1]
         if isinstance(final, Compound) and "||" not in statement.operators and final.kind != "function":
-            yield from _lost_inside(final, shell, decides=last and decides)
+            yield from _lost_inside(final, shell, replace(here, heard=place.heard or bool(final.targets)))
 
 
 def _given_up(statement: Statement, shell: Shell) -> bool:
@@ -223,21 +231,21 @@ def _given_up(statement: Statement, shell: Shell) -> bool:
     return statement.operators[-1:] == ("||",) and _zero_pipeline(statement.pipelines[-1], shell)
 
 
-def _lost_in_pipe(statement: Statement, shell: Shell) -> Iterator[Lost]:
-    for pipeline in statement.pipelines:
-        for command in pipeline.commands[:-1]:
-            if shell.pipefail or not isinstance(command, Simple) or _feeds(command):
-                continue
+def _lost_in_pipe(statement: Statement, shell: Shell, place: _Place, *, told: bool) -> Iterator[Lost]:
+    """What is lost before a `|`. `told`: of the statement's end it is said anyway that it is lost."""
+    for index, pipeline in enumerate(() if shell.pipefail else statement.pipelines):
+        last = index == len(statement.pipelines) - 1
+        lost = [each for each in pipeline.commands[:-1] if isinstance(each, Simple) and not feeds(each)]
+        if decides_nothing(pipeline) and (
+            (last and place.final) or not (place.heard or is_kept(pipeline) or (last and told))
+        ):
+            lost += with_something_to_say(pipeline)
+        for command in lost:
             yield Lost(
                 command.line,
                 f"a failure of `{_short(command.text)}` is lost in the pipe",
                 "write its output to a file and look at that, or mark the fence `eval bash`, which sets pipefail",
             )
-
-
-def _feeds(command: Simple) -> bool:
-    """True if a failure of a command before a `|` does not matter."""
-    return not command.words or any(words.fullmatch(command.name) for words in (_PREPARES, _FEEDS))
 
 
 def _lost_after(statement: Statement, shell: Shell) -> Iterator[Lost]:
@@ -268,10 +276,15 @@ def _lost_after(statement: Statement, shell: Shell) -> Iterator[Lost]:
         )
 
 
-def _lost_inside(compound: Compound, shell: Shell, *, decides: bool) -> Iterator[Lost]:
+def _lost_inside(compound: Compound, shell: Shell, place: _Place) -> Iterator[Lost]:
+    for statement in (each for condition in compound.conditions for each in condition):
+        if decides_nothing(
+            statement.pipelines[-1]
+        ):  # of other pipes the last command is the answer that is asked for
+            yield from _lost_in_pipe(statement, shell, replace(place, final=False), told=False)
     for body in compound.bodies:
         if compound.kind != "loop":
-            yield from _lost(body, shell, decides=decides or not shell.errexit)
+            yield from _lost(body, shell, replace(place, decides=place.decides or not shell.errexit))
             continue
         leaves = any(isinstance(command, Simple) and command.name in _LEAVES for command in walk(body))
         if body and not shell.errexit and not leaves and _matters_in_loop(body[-1]):
@@ -280,7 +293,7 @@ def _lost_inside(compound: Compound, shell: Shell, *, decides: bool) -> Iterator
                 f"a failure of `{_short(body[-1].text)}` is lost in every round but the last",
                 "write `|| exit 1` after it, or begin the block with `set -e`",
             )
-        yield from _lost(body, shell, decides=not shell.errexit)
+        yield from _lost(body, shell, replace(place, decides=not shell.errexit, final=False))
 
 
 def _matters_in_loop(statement: Statement) -> bool:
@@ -292,7 +305,7 @@ def _matters_in_loop(statement: Statement) -> bool:
 def _matters(command: Command) -> bool:
     """True if a failure of the command says something that no later command would see."""
     if isinstance(command, Simple):
-        return bool(command.words) and not _PREPARES.fullmatch(command.name)
+        return bool(command.words) and not PREPARES.fullmatch(command.name)
     if command.kind not in {"group", "subshell"}:
         return False
     return any(_matters(inner) for inner in walk(command.bodies[0]))

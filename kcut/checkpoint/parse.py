@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 from kcut.checkpoint.info import is_eval, is_nearly_eval, read_info
-from kcut.checkpoint.lost import SHAPE, end_of_html, html_opener, lost_lines
+from kcut.checkpoint.lost import SHAPE, LostLine, begins_again, end_of_html, html_opener, lost_lines
 from kcut.checkpoint.spec import Check, Criterion, Note, Spec, Unclosed
 from kcut.model.errors import UsageFault
 
@@ -23,6 +23,9 @@ _EVAL_LINE = re.compile(r"[ \t]*(?:`{3,}|~{3,})[ \t]*eval\b")
 _NEARLY = re.compile(
     r"\[[^\]\n]{0,3}\][\s*_`]*(?:AC[-_ ]?[0-9]|AC-[A-Za-z])|\*\*AC-\S+\s*\([^\n]*?\)\s*:?\s*\*\*", re.IGNORECASE
 )
+_NOT_WRITTEN = f"this looks like a criterion, but is not written as one: {SHAPE}"
+#: The beginning of an item that speaks of a criterion, or was meant to be one.
+_NAMED = re.compile(rf"\*\*({_ID})(?:\*\*:|:\*\*)")
 
 
 def parse_spec(text: str, *, source: str = "") -> Spec:
@@ -94,6 +97,8 @@ class _Reader:
         self.unclosed: list[Unclosed] = []
         self.notes: list[Note] = []
         self.orphans: list[int] = []
+        #: Criteria that items without a box begin with, and the items' lines.
+        self.named: list[tuple[str, int]] = []
 
     def read(self, token: "Token", before: "Sequence[Token]") -> None:
         """Take one block; `before` are the two tokens that precede it."""
@@ -121,19 +126,21 @@ class _Reader:
         elif heading:
             self.current = None
         start = found.start(3) if found is not None else 0
-        above = token.content.count("\n", 0, start)
-        lost = {above + offset: why for offset, why in lost_lines(token.content[start:])}
-        if found is None and 0 not in lost and _NEARLY.match(token.content):
-            self.note(line, f"this looks like a criterion, but is not written as one: {SHAPE}")
-        for offset, text in enumerate(token.content.split("\n")):
-            if offset and _CRITERION_LINE.match(text):
+        lost = _lost_by_line(token.content[start:], line + token.content.count("\n", 0, start))
+        if found is None and line not in lost:
+            if _NEARLY.match(token.content):
+                self.note(line, _NOT_WRITTEN)
+            elif item and (named := _NAMED.match(token.content)):
+                self.named.append((named[1], line))
+        for number, text in enumerate(token.content.split("\n"), line):
+            if number > line and _CRITERION_LINE.match(text):
                 why = (
                     "this criterion reads as more text of the paragraph above it: "
                     "put an empty line before it, or indent it as a list item"
                 )
-                self.note(line + offset, why, lost=offset in lost)
-            elif offset in lost:
-                self.note(line + offset, lost[offset], lost=True)
+                self.note(number, why, lost=number in lost)
+            elif number in lost:
+                self.note(number, lost[number].why, lost=True)
 
     def begin(self, found: "re.Match[str]", line: int) -> None:
         name, label, prose = found[1], _joined(found[2]), _joined(found[3])
@@ -188,15 +195,18 @@ class _Reader:
             return
         if self.quotes:
             return
-        above = token.content.count("\n", 0, end)
-        lost = {above + offset: why for offset, why in lost_lines(token.content[end:], html=True)}
-        for offset, text in enumerate(token.content.split("\n")):
-            if _CRITERION_LINE.match(text) or _EVAL_LINE.match(text):
-                if offset in lost or opener != "<!--":
+        again = closer and begins_again(token.content[:end], opener)
+        begin = 0 if again else end
+        lost = _lost_by_line(token.content[begin:], first + token.content.count("\n", 0, begin), html=True)
+        for number, text in enumerate(token.content.split("\n"), first):
+            if number in lost and lost[number].hidden:
+                self.note(number, lost[number].why, lost=True)
+            elif _CRITERION_LINE.match(text) or _EVAL_LINE.match(text):
+                if number in lost or opener != "<!--":
                     why = "this line is part of an HTML block and does not count: put an empty line before it"
-                    self.note(first + offset, why, lost=offset in lost)
-            elif offset in lost:
-                self.note(first + offset, f"{lost[offset]}, behind an empty line", lost=True)
+                    self.note(number, why, lost=number in lost)
+            elif number in lost:
+                self.note(number, f"{lost[number].why}, behind an empty line", lost=True)
 
     def indented(self, token: "Token", *, item: bool) -> None:
         """An indented code block: an example, unless somebody indented a criterion or a fence too far."""
@@ -229,6 +239,9 @@ class _Reader:
             if not draft.checks:
                 for line in draft.indented:
                     self.note(line, "this fence reads as indented code: indent it by less than four columns more")
+        for name, line in self.named:
+            if name not in self.drafts:
+                self.note(line, _NOT_WRITTEN)
         notes = sorted(self.notes, key=lambda note: note.line)
         criteria = tuple(draft.finished() for draft in self.drafts.values())
         return Spec(criteria, tuple(self.unclosed), tuple(notes), tuple(self.orphans))
@@ -266,9 +279,15 @@ def _ids(text: str) -> list[str]:
     return [found[1] for line in text.split("\n") if (found := _CRITERION_LINE.match(line))]
 
 
+def _lost_by_line(text: str, first: int, *, html: bool = False) -> dict[int, LostLine]:
+    return {each.line: each for each in lost_lines(text, first, html=html)}
+
+
 def _swallows(text: str) -> bool:
     """True if a text holds what looks like a criterion or a check."""
-    return any(_EVAL_LINE.match(line) for line in text.split("\n")) or any(True for _ in lost_lines(text, html=True))
+    return any(_EVAL_LINE.match(line) for line in text.split("\n")) or any(
+        True for _ in lost_lines(text, 1, html=True)
+    )
 
 
 def _joined(text: str) -> str:

@@ -6,6 +6,7 @@ from typing import NoReturn
 
 _OPERATOR = re.compile(r"&&|\|\||;;&|;;|;&|\|&|[;&|()\n]")
 REDIRECTION = re.compile(r"[0-9]*(?:<<-|<<<|<<|<>|<&|>>|>&|>\||&>>|&>|<|>)")
+_QUOTES = "'\"`$"
 _PLAIN = re.compile(r"[^\s;&|()<>'\"\\$`#]+|#")
 
 
@@ -102,14 +103,8 @@ class Words(ABC):
             char = self.text[self.at]
             if char == "\\":
                 self.at += 2
-            elif char == "'":
-                self.skip_to("'")
-            elif char == '"':
-                self.double_quoted()
-            elif char == "`":
-                self.escaped_to("`")
-            elif char == "$":
-                self.dollar()
+            elif char in _QUOTES:
+                self.quotation(char)
             elif char == "(" and self.text[start : self.at].endswith("="):  # an array
                 self.at += 1
                 self.parenthesised()
@@ -133,21 +128,30 @@ class Words(ABC):
             self.fail()
         self.at += 1
 
-    def double_quoted(self) -> None:
+    def quotation(self, opener: str) -> None:
+        """Skip what a quote, backtick or dollar begins."""
+        match opener:
+            case "'":
+                self.skip_to("'")
+            case '"':
+                self.enclosed('"', quotes="$`")
+            case "`":
+                self.escaped_to("`")
+            case _:
+                self.dollar()
+
+    def enclosed(self, end: str, *, quotes: str) -> None:
+        """Skip to behind `end`, which counts neither after a backslash nor inside what one of `quotes` begins."""
         self.at += 1
         while self.at < len(self.text):
             char = self.text[self.at]
-            if char == '"':
+            if char == end:
                 self.at += 1
                 return
-            if char == "\\":
-                self.at += 2
-            elif char == "$":
-                self.dollar()
-            elif char == "`":
-                self.escaped_to("`")
+            if char in quotes:
+                self.quotation(char)
             else:
-                self.at += 1
+                self.at += 2 if char == "\\" else 1
         self.fail()
 
     def dollar(self) -> None:
@@ -159,7 +163,7 @@ class Words(ABC):
             self.at += 1
             self.nested()
         elif self.text.startswith("{", self.at):
-            self.braced()
+            self.enclosed("}", quotes=_QUOTES)
         elif self.text.startswith("'", self.at):
             self.escaped_to("'")
 
@@ -171,25 +175,6 @@ class Words(ABC):
             self.at += 1
             if depth == 0:
                 return
-        self.fail()
-
-    def braced(self) -> None:
-        self.at += 1
-        while self.at < len(self.text):
-            char = self.text[self.at]
-            if char == "}":
-                self.at += 1
-                return
-            if char == "\\":
-                self.at += 2
-            elif char == "'":
-                self.skip_to("'")
-            elif char == '"':
-                self.double_quoted()
-            elif char == "$":
-                self.dollar()
-            else:
-                self.at += 1
         self.fail()
 
     def parenthesised(self) -> None:

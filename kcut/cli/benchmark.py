@@ -1,6 +1,7 @@
 """`kcut benchmark`: the main job."""
 
 import contextlib
+import dataclasses
 import os
 import re
 import shlex
@@ -13,14 +14,15 @@ import click
 from kcut.cli import complain
 from kcut.cli.common import color_option, emit_json, json_option, tell, wants_color
 from kcut.cli.config import ConfiguredCommand
-from kcut.cli.options import COUNT, DURATION, MONEY, SEED, WAITS, WHOLE
+from kcut.cli.options import COUNT, DURATION, MONEY, SEED, WAITS, WHOLE, spelled
 from kcut.cli.suggest import runs
+from kcut.model.ask import Ask
 from kcut.model.errors import EXIT_FAIL, EXIT_INCONCLUSIVE, EXIT_PASS, EXIT_USAGE, Interrupted, KcutError, UsageFault
 
 if TYPE_CHECKING:
     from kcut.benchmark import Finished
     from kcut.model.artifact import Artifact
-    from kcut.resolve import Ask, Ready
+    from kcut.resolve import Ready
 
 #: Options that do not change what a run does, and so may go with --resume.
 FREE = {"resume", "jobs", "as_json", "quiet", "verbose", "color", "yes"}
@@ -53,15 +55,15 @@ Examples:
 @click.option("--component", metavar="NAME", help="The component's name (HARNESS_COMPONENT).")
 @click.option("--task", metavar="CMD", help="The shell command that does the task in the worktree.")
 @click.option("--score", metavar="CMD", help="A trial passes if this exits 0.")
-@click.option("--spec", metavar="FILE", type=click.Path(path_type=Path), help="Score with a spec's checks.")
-@click.option("-k", "--k", type=COUNT, default=5, show_default=True, help="Trials per cohort.")
+@click.option("--spec", metavar="FILE", type=click.Path(), help="Score with a spec's checks.")
+@click.option("-k", "--k", type=COUNT, default=Ask.k, show_default=True, help="Trials per cohort.")
 @click.option("--out", metavar="NAME", help="Name the artifact after this instead of the component.")
-@click.option("-j", "--jobs", type=COUNT, default=1, show_default=True, help="Trials at once.")
+@click.option("-j", "--jobs", type=COUNT, default=Ask.jobs, show_default=True, help="Trials at once.")
 @click.option("--seed", type=SEED, help="Draws the order within pairs and HARNESS_SEED. [default: random, recorded]")
 @click.option(
     "--rule",
     type=click.Choice(["point", "evidence"]),
-    default="point",
+    default=Ask.rule,
     show_default=True,
     help="What sets the verdict and the exit code.",
 )
@@ -73,47 +75,65 @@ Examples:
 @click.option("--dry-run", is_flag=True, help="Print the plan and run nothing.")
 @click.option("-y", "--yes", is_flag=True, help="Do not ask before money is spent.")
 @click.option("--setup", metavar="CMD", help="Run in each worktree before the task.")
-@click.option("--timeout", type=DURATION, default="30m", show_default=True, help="Limit of the task.")
-@click.option("--score-timeout", type=DURATION, default="5m", show_default=True, help="Limit of the score.")
-@click.option("--setup-timeout", type=DURATION, default="10m", show_default=True, help="Limit of --setup.")
-@click.option("--void-retries", type=WHOLE, default=2, show_default=True, help="Run a void trial again so often.")
-@click.option("--retry-wait", type=WAITS, default="5s,30s", show_default=True, help="Waits before running again.")
+@click.option("--timeout", type=DURATION, default=spelled(Ask.timeout), show_default=True, help="Limit of the task.")
+@click.option(
+    "--score-timeout",
+    type=DURATION,
+    default=spelled(Ask.score_timeout),
+    show_default=True,
+    help="Limit of the score.",
+)
+@click.option(
+    "--setup-timeout", type=DURATION, default=spelled(Ask.setup_timeout), show_default=True, help="Limit of --setup."
+)
+@click.option(
+    "--void-retries", type=WHOLE, default=Ask.void_retries, show_default=True, help="Run a void trial again so often."
+)
+@click.option(
+    "--retry-wait",
+    type=WAITS,
+    default=spelled(*Ask.retry_wait),
+    show_default=True,
+    help="Waits before running again.",
+)
 @click.option(
     "--agent-output",
     type=click.Choice(["auto", "none"]),
-    default="auto",
+    default=Ask.agent_output,
     show_default=True,
     help="Read an agent's terminal event from the task's output.",
 )
 @click.option("--protect", metavar="GLOB", multiple=True, help="Restore these files before scoring, too.")
 @click.option("--unprotect", metavar="GLOB", multiple=True, help="Do not restore these: the task may change them.")
-@click.option("--no-probe", "probe", flag_value=False, default=True, help="Do not score the untouched base first.")
+@click.option(
+    "--no-probe", "probe", flag_value=False, default=Ask.probe, help="Do not score the untouched base first."
+)
 @click.option("--base", metavar="REV", help="Start the trials from this commit instead of HEAD.")
 @click.option(
     "--isolation",
     type=click.Choice(["sealed", "worktree", "clone"]),
-    default="sealed",
+    default=Ask.isolation,
     show_default=True,
     help="How a trial's worktree is made.",
 )
 @click.option(
     "--refs",
     type=click.Choice(["head", "tags", "all"]),
-    default="head",
+    default=Ask.refs,
     show_default=True,
     help="Refs that the trials see.",
 )
 @click.option(
     "--history",
     type=click.Choice(["full", "none"]),
-    default="full",
+    default=Ask.history,
     show_default=True,
     help="Commits that the trials see.",
 )
 @click.option(
     "--dirty",
     type=click.Choice(["ignore", "include"]),
-    default="ignore",
+    default=Ask.dirty,
     show_default=True,
     help="Uncommitted changes: in no trial, or in all.",
 )
@@ -124,9 +144,9 @@ Examples:
 @click.option(
     "--keep",
     type=click.Choice(["none", "failed", "all"]),
-    default="none",
+    default=Ask.keep,
     show_default=True,
-    help="Keep worktrees for a look.",
+    help="Keep worktrees for a look; kcut clean --kept removes them.",
 )
 @click.option("--logs", is_flag=True, help="Keep capped, redacted logs and the diff of each trial.")
 @json_option
@@ -167,15 +187,11 @@ def _no_swallowed_options(ctx: click.Context, options: dict[str, Any]) -> None:
             raise UsageFault(f"--{name} needs a value, and {options[name]} is an option", remedy="give both")
 
 
-def _ask(options: dict[str, Any]) -> "Ask":
-    import dataclasses
-
-    from kcut.resolve import Ask
-
+def _ask(options: dict[str, Any]) -> Ask:
     return Ask(**{field.name: options[field.name] for field in dataclasses.fields(Ask)})
 
 
-def _run(ask: "Ask | None", options: dict[str, Any]) -> int:
+def _run(ask: Ask | None, options: dict[str, Any]) -> int:
     from kcut.benchmark import benchmark, resume
     from kcut.engine.local import LocalEngine
     from kcut.report.progress import progress
@@ -227,8 +243,15 @@ def _stopped(done: "Finished", signum: int, options: dict[str, Any]) -> int:
     """Say how far a run came that a signal ended, and how to go on."""
     if options["as_json"]:
         tell(lambda: emit_json(done.artifact.document()))
+    how_far = f"stopped after {done.done} of {2 * done.run.plan.k} trials"
+    if done.lost is not None:
+        complain(
+            f"{how_far}; something {done.lost} the record meanwhile, so the run cannot be resumed",
+            "keep trials out of your checkout's .claude/eval, then start a new run",
+        )
+        return 128 + signum
     complain(
-        f"stopped after {done.done} of {2 * done.run.plan.k} trials; nothing was left behind",
+        f"{how_far}; nothing was left behind",
         f"go on with: kcut benchmark --resume {done.run.run_id}",
     )
     return 128 + signum
@@ -316,13 +339,15 @@ def _print(done: "Finished", options: dict[str, Any]) -> None:
     click.echo(render(done.artifact, wants_color(options["color"]), min_gain=done.run.plan.min_gain), color=True)
     for key, place in done.kept:
         click.echo(f"kept   {key}  {place}")
+    if done.kept:
+        click.echo("       remove them: kcut clean --kept")
     if done.run.plan.logs and not done.again:
         click.echo(f"logs   .claude/eval/runs/{done.run.run_id}")
     if done.path is None:
         click.echo(f"no artifact: the run is invalid   run {done.run.run_id}")
     else:
         click.echo(f"saved  {plain(_relative(done.path))}")
-        click.echo(f"run    {done.run.run_id}   kcut show last")
+        click.echo(f"run    {done.run.run_id}" + ("" if done.lost else "   kcut show last"))
 
 
 def _relative(path: Path) -> str:

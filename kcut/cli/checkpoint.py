@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from kcut.checkpoint import Spec
     from kcut.evaluate import CriterionResult, Evaluation
 
-#: Where a spec is looked for if none is named, the first folder that has one.
-_FOLDERS = ("specs", "docs/specs")
 _COLORS = {"PASS": "green", "FAIL": "red", "MANUAL": "yellow"}
 
 
@@ -84,7 +82,9 @@ def command(spec: str | None, listed: bool, linted: bool, as_json: bool, color: 
 
 
 def _default_spec() -> Path:
-    for folder in _FOLDERS:
+    from kcut.evaluate import SPEC_FOLDERS
+
+    for folder in SPEC_FOLDERS:
         try:
             names = [
                 entry.name

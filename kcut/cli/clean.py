@@ -1,5 +1,6 @@
-"""`kcut clean`: remove what dead kcut processes left behind."""
+"""`kcut clean`: remove what dead kcut processes left behind, and on request what runs kept."""
 
+import sys
 from pathlib import Path
 
 import click
@@ -13,30 +14,41 @@ from kcut.report.text import plain
 HELP = """Remove what dead kcut processes of this checkout left behind, and nothing else.
 
 A run that was killed leaves its worktrees in a temporary folder; the next run removes them as well. Runs that are
-going on, worktrees kept with --keep, the record and the artifacts stay.
+going on, worktrees kept with benchmark --keep, the record and the artifacts stay.
 
-Exit codes: 0 all is removed (or nothing was there), 1 something could not be removed.
+With --kept the worktrees that finished runs of this checkout kept go too, whatever was changed in them since. At a
+terminal kcut asks first.
+
+Exit codes: 0 all is removed (or nothing was there), 1 something could not be removed, 2 you said no.
 
 \b
 Examples:
   kcut clean --dry-run
   kcut clean
+  kcut clean --kept --dry-run
+  kcut clean --kept --yes
 """
 
 _REMOVED = "removed "
 
 
 @click.command("clean", cls=ConfiguredCommand, help=HELP)
+@click.option("--kept", "with_kept", is_flag=True, help="Remove the worktrees that runs kept, too.")
 @click.option("-n", "--dry-run", is_flag=True, help="Say what would be removed, and remove nothing.")
+@click.option("-y", "--yes", is_flag=True, help="Do not ask before kept worktrees are removed.")
 @json_option
-def command(dry_run: bool, as_json: bool) -> int:
+def command(with_kept: bool, dry_run: bool, yes: bool, as_json: bool) -> int:
     """Remove and report; see HELP."""
     from kcut.isolation import sweep
     from kcut.store import state_path
 
-    state = state_path(root())
-    found = leftovers(state)
-    told = [] if dry_run else sweep(state)
+    place = root()
+    state = state_path(place)
+    kept = _kept(place) if with_kept else ()
+    found = leftovers(state) + [str(folder) for folder in kept]
+    if kept and not (dry_run or yes):
+        _confirm(kept)
+    told = [] if dry_run else sweep(state) + _remove(kept)
     removed = [line.removeprefix(_REMOVED) for line in told if line.startswith(_REMOVED)]
     failed = [line for line in told if not line.startswith(_REMOVED)]
     if as_json:
@@ -49,6 +61,41 @@ def command(dry_run: bool, as_json: bool) -> int:
         if not (found if dry_run else told):
             click.echo("nothing to remove")
     return EXIT_FAIL if failed else EXIT_PASS
+
+
+def _kept(place: Path) -> tuple[Path, ...]:
+    """The folders with worktrees that runs of the checkout kept, but for those of runs that are going on."""
+    from kcut.isolation.kept import kept_folders
+    from kcut.store import Store
+
+    with Store.open(place, create=False) as store:
+        ended = [run.run_id for run in store.history() if run.state != "running"]
+        trees = [attempt.kept for run_id in ended for attempt in store.attempts(run_id) if attempt.kept]
+    return kept_folders(trees)
+
+
+def _confirm(kept: tuple[Path, ...]) -> None:
+    """Ask a person at a terminal: what was kept may have been worked in."""
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return
+    for folder in kept:
+        click.echo(f"kept worktrees in {plain(str(folder))}", err=True)
+    click.confirm("remove them?", default=False, abort=True, err=True)
+
+
+def _remove(kept: tuple[Path, ...]) -> list[str]:
+    """A line for each folder that was removed or, with the reason, could not be."""
+    from kcut.isolation import inspect
+    from kcut.isolation.kept import remove_kept
+
+    if not kept:
+        return []
+    common_dir = inspect(Path.cwd()).common_dir
+    told: list[str] = []
+    for folder in kept:
+        left = remove_kept(folder, common_dir)
+        told += [f"could not remove {line}" for line in left] or [f"{_REMOVED}{folder}"]
+    return told
 
 
 def leftovers(state: Path) -> list[str]:

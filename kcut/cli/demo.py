@@ -131,13 +131,14 @@ def make_repository(place: Path) -> None:
 def _benchmark(place: Path) -> "Finished":
     from kcut.benchmark import benchmark
     from kcut.engine.local import LocalEngine
+    from kcut.model.ask import Ask
     from kcut.report.progress import progress
-    from kcut.resolve import Ask, resolve
+    from kcut.resolve import resolve
     from kcut.store import Store
     from kcut.system.clock import SystemClock
     from kcut.system.signals import StopSignals
 
-    ask = Ask(component=COMPONENT, task="./agent.sh", spec=Path("specs/tidy.md"), k=5, seed=SEED)
+    ask = Ask(component=COMPONENT, task="./agent.sh", spec="specs/tidy.md", k=5, seed=SEED)
     clock = SystemClock()
     observer: Any = progress(clock.monotonic, live=False, quiet=False, verbose=False, color=False)
     with StopSignals() as stop:

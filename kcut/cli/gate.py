@@ -9,6 +9,7 @@ import click
 
 from kcut.cli import suggest
 from kcut.cli.checkout import current_folder
+from kcut.cli.checkout import root as checkout_root
 from kcut.cli.common import color_option, emit_json, json_option, wants_color
 from kcut.cli.config import ConfiguredCommand
 from kcut.model.errors import EXIT_FAIL, EXIT_PASS, EXIT_USAGE, UsageFault
@@ -42,12 +43,14 @@ _SPEC = re.compile(r"kcut checkpoint ([^-\s;&|<>()$`'\"\\*?\[#~!{}][^\s;&|<>()$`
 def command(names: tuple[str, ...], *, as_json: bool, color: str) -> int:
     """Print a state for each name; the exit code is that of the worst."""
     from kcut import drafts
-    from kcut.artifacts import evidence
+    from kcut.artifacts import FOLDER, evidence
 
     if not all(name.strip() for name in names):
         raise UsageFault("a component's name is empty", remedy="kcut gate NAME...")
     here = current_folder()
     root = drafts.root_of(here)
+    if not os.path.lexists(root / FOLDER):
+        root = checkout_root()  # artifacts that were brought elsewhere are read there, but here there are none
     found = [evidence(root, name) for name in dict.fromkeys(names)]
     advice = {each.name: settle(each, root, here) for each in found}
     if as_json:
@@ -92,16 +95,18 @@ def settle(evidence: "Evidence", root: Path, cwd: Path) -> str:
 
 def _options(evidence: "Evidence") -> list[str]:
     """The options of the recorded run that differ from the defaults, with the trials that it turned out to need."""
+    from kcut.model.evidence import whole
+
     document: dict[str, Any] = dict(evidence.document)
-    score, k, decision = document.get("score"), document.get("k"), document.get("decision")
+    score, k, decision = document.get("score"), whole(document.get("k")), document.get("decision")
     words: list[str] = []
     if isinstance(score, str):
         spec = _SPEC.fullmatch(score)
         words += ["--spec", spec[1]] if spec else ["--score", score]
-    if isinstance(k, int) and k > 0:
-        needed = decision.get("neededK") if isinstance(decision, dict) else None
+    if k is not None:
+        needed = whole(decision.get("neededK")) if isinstance(decision, dict) else None
         fewest = 2 * k if evidence.state == "inconclusive" else k
-        words += ["--k", str(needed if isinstance(needed, int) and needed > k else fewest)]
+        words += ["--k", str(needed if needed is not None and needed > k else fewest)]
     if document.get("rule") == "evidence":
         words += ["--rule", "evidence"]
     if document.get("isolation") in {"worktree", "clone"}:

@@ -23,6 +23,11 @@ def seconds(text: str) -> float | None:
     return float(found[1]) * _UNITS[found[2]] if found else None
 
 
+def spelled(*times: float) -> str:
+    """Seconds as an option takes and shows them: `30m`, or `5s,30s` for several."""
+    return ",".join(f"{time / 60:g}m" if time and time % 60 == 0 else f"{time:g}s" for time in times)
+
+
 class Value(click.ParamType[Any]):
     """An option's type made of a function that returns None for what it does not take."""
 

@@ -48,7 +48,7 @@ def checks(cwd: Path) -> Iterator[Check]:
 
 def _of_checkout(checkout: "Checkout") -> Iterator[Check]:
     yield from _place(checkout)
-    state = _state(checkout.root)
+    state = _state(checkout)
     yield state
     if state.ok:
         yield _record(checkout.root)
@@ -140,13 +140,12 @@ def _room(code: str, place: Path, needed: int) -> Check:
     return Check(code, enough, f"{free // MIB} MiB free in {place}", advice)
 
 
-def _state(root: Path) -> Check:
+def _state(checkout: "Checkout") -> Check:
     """The state folder can be made or written to, and git does not see what kcut keeps there."""
     from kcut.store import STATE, state_path
-    from kcut.system.git import Git
 
     try:
-        folder = state_path(root)
+        folder = state_path(checkout.root)
     except KcutError as error:
         return _fault("state", error, f"make {STATE} a folder of the checkout")
     nearest = next(path for path in (folder, *folder.parents) if path.exists())
@@ -158,7 +157,8 @@ def _state(root: Path) -> Check:
         return Check("state", True, f"{STATE} is made by the first run")
     if not (folder / ".gitignore").exists():
         return Check("state", True, f"{STATE}; its .gitignore is made by the next run")
-    if not Git(root).run("check-ignore", "-q", "--no-index", f"{STATE}/kcut.db").ok:
+    database = str(folder.resolve() / "kcut.db")  # git looks behind no link
+    if not checkout.git().run("check-ignore", "-q", "--no-index", database).ok:
         return Check(
             "state", False, f"{STATE}/.gitignore does not cover kcut.db", "add the lines /* and !/benchmarks/ to it"
         )
@@ -222,11 +222,11 @@ def _environment(checkout: "Checkout") -> Check:
 
     inside = venv_inside(checkout, os.environ)
     if inside is None:
-        return Check("environment", True, "no virtual environment or PYTHONPATH points into the checkout")
+        return Check("environment", True, "neither a virtual environment nor PYTHONPATH has code of the checkout")
     return Check(
         "environment",
         False,
-        f"{inside} points into the checkout: both cohorts would run its code",
+        f"{inside}: both cohorts would run this code of the checkout",
         "deactivate it, or install in each worktree: kcut benchmark --setup CMD",
     )
 

@@ -1,5 +1,7 @@
 """`kcut report`: runs and artifacts rendered as text, JSON or Markdown."""
 
+import os
+import shlex
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
@@ -7,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kcut.cli.checkout import current_folder, root
+from kcut.cli.checkout import root
 from kcut.cli.common import color_option, emit_json, json_option, wants_color
 from kcut.cli.config import ConfiguredCommand
-from kcut.cli.suggest import runs_and_files
+from kcut.cli.suggest import benchmarks
 from kcut.model.errors import EXIT_FAIL, EXIT_INCONCLUSIVE, EXIT_PASS, EXIT_USAGE, NotReady, UsageFault
 from kcut.report.text import plain
 
@@ -21,7 +23,10 @@ EXIT = {"keep": EXIT_PASS, "cut": EXIT_FAIL, "invalid": EXIT_USAGE, "inconclusiv
 
 HELP = """Render runs and artifacts as a table, JSON or Markdown.
 
-Each of RUN|ARTIFACT is an artifact's file, or a run: its id, a unique beginning of one, or last (the default).
+Each of RUN|NAME|ARTIFACT is a run (its id, a unique beginning of one, or last, the default), a component whose
+artifact lies in .claude/eval/benchmarks, or the path of an artifact. If several fit, it is the file whose name ends
+in .json, else the run, else the component, else any other file.
+
 Several together have one overall decision: invalid if one is, else cut if one is, else keep if all are, else
 inconclusive.
 
@@ -31,12 +36,13 @@ Exit codes, by the overall decision: 0 keep, 1 cut, 2 invalid, 3 inconclusive.
 Examples:
   kcut report
   kcut report last -f markdown >> $GITHUB_STEP_SUMMARY
+  kcut report tidy-imports
   kcut report .claude/eval/benchmarks/*.json --json
 """
 
 
 @click.command("report", cls=ConfiguredCommand, help=HELP)
-@click.argument("sources", metavar="[RUN|ARTIFACT]...", nargs=-1, shell_complete=runs_and_files)
+@click.argument("sources", metavar="[RUN|NAME|ARTIFACT]...", nargs=-1, shell_complete=benchmarks)
 @click.option(
     "-f",
     "--format",
@@ -105,46 +111,66 @@ def overall(decisions: list[str]) -> str:
 
 
 def _cell(source: str) -> Cell:
-    """The artifact in a file of that name, else that of a run. Raises UsageFault if it is neither."""
-    path = Path(source)
-    if path.is_file():
-        from kcut.artifacts import load
+    """The benchmark that a word means, by the order that HELP tells. Raises UsageFault if it means none."""
+    from kcut.artifacts import load
 
+    path = Path(source)
+    is_file = os.path.isfile(path)  # noqa: PTH113  # pathlib's raises for a name that is too long
+    if is_file and path.suffix == ".json":
         return Cell(load(path))
     try:
         place = root()
     except NotReady as fault:
+        if is_file:
+            return Cell(load(path))
         if source == "last":
             raise
         raise UsageFault(f"there is no artifact {source!r}, and no checkout whose run it could be") from fault
+    try:
+        return _of_run(source, place)
+    except UsageFault as fault:
+        if source == "last":
+            raise
+        cell = _of_component(source, place)
+        if cell is None and is_file:
+            return Cell(load(path))
+        if cell is None:
+            raise _none(source, place, fault) from fault
+        return cell
+
+
+def _of_run(source: str, place: Path) -> Cell:
     from kcut.store import Store
     from kcut.verdict import assemble
 
     with Store.open(place, create=False) as store:
-        try:
-            run = store.find(source)
-        except UsageFault as fault:
-            raise _neither(source, place, fault) from fault
+        run = store.find(source)
         return Cell(assemble(run, store.attempts(run.run_id)), run.plan.min_gain)
 
 
-def _neither(source: str, place: Path, fault: UsageFault) -> UsageFault:
-    """The fault of a word that is neither file nor run; a component's name leads to its artifact."""
-    from kcut.artifacts import artifact_path
+def _of_component(name: str, place: Path) -> Cell | None:
+    """The artifact of a component, or the one that --out gave that name; None if there is none."""
+    from kcut.artifacts import artifact_path, load
+    from kcut.model.names import slug
 
-    if source == "last" or "several" in fault.message:
+    path = artifact_path(place, name)
+    if not path.is_file():
+        return None
+    artifact = load(path)
+    return Cell(artifact) if artifact.component == name or slug(name) == name else None
+
+
+def _none(source: str, place: Path, fault: UsageFault) -> UsageFault:
+    """The fault of a word that is no file, run or component, which `fault` says of the run."""
+    from kcut.artifacts import nearest_component
+
+    if "several" in fault.message:
         return fault
     if "/" in source or source.endswith(".json"):
         return UsageFault(f"there is no artifact {source!r}", remedy="list the runs: kcut history")
-    try:
-        path = artifact_path(place, source)
-    except ValueError:
-        return fault
-    if not path.is_file():
-        return fault
-    here = current_folder()
-    shown = path.relative_to(here) if path.is_relative_to(here) else path
-    return UsageFault(fault.message, remedy=f"the artifact of that component: kcut report {shown}")
+    near = nearest_component(place, source)
+    remedy = f"did you mean: kcut report {shlex.quote(plain(near))}" if near else fault.remedy
+    return UsageFault(f"there is no run and no component {source!r} in this checkout", remedy=remedy)
 
 
 def _decision(artifact: "Artifact") -> str:

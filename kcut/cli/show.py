@@ -17,8 +17,13 @@ if TYPE_CHECKING:
     from kcut.model.trial import TrialRecord
     from kcut.store import Event, RunRow
 
-HEADER = ("trial", "outcome", "reason", "task", "score", "time", "cost", "turns", "attempts", "failing")
-NUMBERS = {"task", "score", "time", "cost", "turns", "attempts"}
+#: Of two lines, so that a row fits a terminal.
+HEADER = (
+    ("", "", "", "task", "score", "", "", "", "", ""),
+    ("trial", "outcome", "reason", "exit", "exit", "time", "cost", "turns", "attempts", "failing"),
+)
+#: The columns of numbers: from the task's exit code to the attempts.
+NUMBERS = range(3, 9)
 COLORS = {"pass": "green", "fail": "red", "void": "yellow"}
 
 HELP = """Show one run: what was planned, and how each trial ended, with the criteria that failed.
@@ -114,7 +119,7 @@ def _facts(run: "RunRecord", line: "RunRow") -> list[str]:
 
 
 def _table(trials: "tuple[TrialRow, ...]", failing: dict[tuple[int, str], tuple[str, ...]], *, color: bool) -> str:
-    rows: list[tuple[str, ...]] = [HEADER]
+    rows: list[tuple[str, ...]] = [*HEADER]
     rows += [
         (
             f"{row.cohort} #{row.pair}",
@@ -130,12 +135,27 @@ def _table(trials: "tuple[TrialRow, ...]", failing: dict[tuple[int, str], tuple[
         )
         for row in trials
     ]
-    right = {HEADER.index(name) for name in NUMBERS}
 
     def style(column: int, cell: str, padded: str) -> str:
         return click.style(padded, fg=COLORS[cell]) if color and column == 1 and cell in COLORS else padded
 
-    return aligned(rows, right=right, style=style)
+    return aligned(rows, right=set(NUMBERS), style=style)
+
+
+def _name(attempt: "TrialRecord") -> str:
+    return f"{attempt.key}, attempt {attempt.attempt}" if attempt.attempt > 1 else str(attempt.key)
+
+
+def _notes(attempts: "tuple[TrialRecord, ...]") -> list[str]:
+    """What was noted of attempts: what is noted of many is said once, with the first of them and how many more."""
+    owners: dict[str, list[str]] = {}
+    for attempt in attempts:
+        for note in attempt.notes:
+            owners.setdefault(plain(note), []).append(_name(attempt))
+    return [
+        f"{names[0]}{f' and {len(names) - 1} more' if len(names) > 1 else ''}: {note}"
+        for note, names in owners.items()
+    ]
 
 
 def _number(value: int | None) -> str:
@@ -153,13 +173,15 @@ def _remarks(
     lines += [f"warning  {plain(warn.code)}: {plain(warn.advice)}" for warn in warnings]
     if run.plan.logs:
         lines.append(f"logs in .claude/eval/runs/{run.run_id}")
+    lines += _notes(attempts)
     for attempt in attempts:
-        name = f"{attempt.key}, attempt {attempt.attempt}" if attempt.attempt > 1 else str(attempt.key)
-        lines += [f"{name}: {plain(note)}" for note in attempt.notes]
+        name = _name(attempt)
         if attempt.touched:
             lines.append(f"{name}: changed protected files: {', '.join(map(plain, attempt.touched))}")
         if attempt.kept:
             lines.append(f"{name}: kept in {plain(attempt.kept)}")
+    if any(attempt.kept for attempt in attempts):
+        lines.append("remove what is kept: kcut clean --kept")
     lines += [f"{plain(event.ts)}  {plain(event.kind)}" for event in events]
     if run.state == "interrupted":
         lines.append(f"go on with: kcut benchmark --resume {plain(run.run_id)}")

@@ -1,12 +1,16 @@
 """What completion offers for an argument. It reads the checkout, and is silent about all that is wrong there."""
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
 
 import click
 from click.shell_completion import CompletionItem
 
 from kcut.report.text import plain
+
+if TYPE_CHECKING:
+    from kcut.store import RunRow
 
 Items = list[CompletionItem[str]]
 Completion = Callable[[click.Context, click.Parameter, str], Items]
@@ -27,30 +31,38 @@ def _silent(suggest: Completion) -> Completion:
     return quietly
 
 
-def _typeable(word: str) -> bool:
-    """True for a word that stands on a command line without quotes."""
-    return plain(word) == word and bool(word) and not set(word) & set(" \"'`$\\!*?[]{}()<>|&;~#,")
+def _fits(word: str, incomplete: str) -> bool:
+    """True for a word that begins so, and that stands on a command line without quotes."""
+    typeable = plain(word) == word and bool(word) and not set(word) & set(" \"'`$\\!*?[]{}()<>|&;~#,")
+    return typeable and word.startswith(incomplete)
+
+
+def _items(words: Iterable[str], incomplete: str) -> Items:
+    return [CompletionItem(word) for word in sorted(words) if _fits(word, incomplete)]
+
+
+def _history() -> "tuple[RunRow, ...]":
+    from kcut.cli.checkout import root
+    from kcut.store import Store
+
+    with Store.open(root(), create=False, wait=PATIENCE) as store:
+        return store.history()
 
 
 @_silent
 def runs(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> Items:
     """`last` and the ids of the checkout's runs, the newest first, with component and state."""
-    from kcut.cli.checkout import root
-    from kcut.store import Store
-
-    with Store.open(root(), create=False, wait=PATIENCE) as store:
-        history = store.history()
-    items = [CompletionItem("last", help="the newest run")] if history else []
-    items += [
-        CompletionItem(row.run_id, help=plain(f"{row.component}, {row.decision or row.state}")) for row in history
-    ]
-    return [item for item in items if item.value.startswith(incomplete) and _typeable(item.value)]
+    history = _history()
+    words = {"last": "the newest run"} if history else {}
+    words |= {row.run_id: plain(f"{row.component}, {row.decision or row.state}") for row in history}
+    return [CompletionItem(word, help=text) for word, text in words.items() if _fits(word, incomplete)]
 
 
 @_silent
-def runs_and_files(ctx: click.Context, param: click.Parameter, incomplete: str) -> Items:
-    """The runs; where none fits, files."""
-    return [CompletionItem(incomplete, type="file"), *runs(ctx, param, incomplete)]
+def benchmarks(ctx: click.Context, param: click.Parameter, incomplete: str) -> Items:
+    """The runs and the components that were benchmarked; where none fits, files."""
+    items = [*runs(ctx, param, incomplete), *measured(ctx, param, incomplete)]
+    return [CompletionItem(incomplete, type="file"), *items]
 
 
 @_silent
@@ -58,17 +70,18 @@ def drafts(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> Ite
     """The folder names of the staged drafts."""
     from kcut.cli.checkout import root
 
-    folders = sorted(path.parent.name for path in root().glob(".claude/skills-staging/*/SKILL.md"))
-    return [CompletionItem(name) for name in folders if name.startswith(incomplete) and _typeable(name)]
+    return _items((path.parent.name for path in root().glob(".claude/skills-staging/*/SKILL.md")), incomplete)
+
+
+@_silent
+def measured(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> Items:
+    """The components that were benchmarked here."""
+    return _items({row.component for row in _history()}, incomplete)
 
 
 @_silent
 def components(ctx: click.Context, param: click.Parameter, incomplete: str) -> Items:
     """The components that were benchmarked here, then the staged drafts that were not."""
-    from kcut.cli.checkout import root
-    from kcut.store import Store
-
-    with Store.open(root(), create=False, wait=PATIENCE) as store:
-        names = [row.component for row in store.history()]
-    known = [CompletionItem(name) for name in sorted(set(names)) if name.startswith(incomplete) and _typeable(name)]
+    known = measured(ctx, param, incomplete)
+    names = {item.value for item in known}
     return known + [item for item in drafts(ctx, param, incomplete) if item.value not in names]

@@ -6,15 +6,28 @@ format (`component, k, task, score, with, without, pass, reason, ts`) validates;
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, Strict
 from pydantic.alias_generators import to_camel
 
 SCHEMA_VERSION = 1
 
 Verdict = Literal["keep", "cut", "inconclusive", "invalid"]
-Rate = Annotated[float, Field(ge=0, le=1)]
-Count = Annotated[int, Field(ge=0)]
-Money = Annotated[float, Field(ge=0)]
+
+
+def _unboxed(value: object) -> object:
+    """A whole number as JSON writers may put it, 3.0, as what it is; beyond 2**53 such a one is not told exactly."""
+    if isinstance(value, float) and value.is_integer() and abs(value) <= 2**53:
+        return int(value)
+    return value
+
+
+# strict: text and booleans are no numbers, and a number is no boolean
+Flag = Annotated[bool, Strict()]
+Whole = Annotated[int, Strict(), BeforeValidator(_unboxed)]
+Count = Annotated[int, Strict(), Field(ge=0, le=2**53), BeforeValidator(_unboxed)]
+Real = Annotated[float, Strict()]
+Rate = Annotated[Real, Field(ge=0, le=1)]
+Money = Annotated[Real, Field(ge=0)]
 
 
 class Record(BaseModel):
@@ -49,8 +62,8 @@ class CohortSummary(Record):
     k: Count
     valid: Count | None = None
     successes: Count
-    pass_at: bool
-    pass_caret: bool
+    pass_at: Flag
+    pass_caret: Flag
     success_rate: Rate | None
     rate_interval: tuple[Rate, Rate] | None = None
     pass_at_k: Rate | None = None
@@ -59,8 +72,8 @@ class CohortSummary(Record):
     mean_cost_per_trial: Money | None = None
     cost_per_success: Money | None = None
     tokens: TokenCounts | None = None
-    median_wall_ms: float | None = None
-    median_turns: float | None = None
+    median_wall_ms: Real | None = None
+    median_turns: Real | None = None
     voids: dict[str, Count] = Field(default_factory=dict)
     void_attempts: Count = 0
     void_cost_usd: Money | None = None
@@ -79,14 +92,14 @@ class Decision(Record):
 
     verdict: Verdict
     method: Literal["boschloo", "cmh", "sequential", "eprocess"] | None = None
-    alpha: float | None = None
-    delta: float | None = None
-    p_value: float | None = None
-    p_value_cut: float | None = None
-    statistic: float | None = None
-    difference: float | None = None
-    interval: tuple[float, float] | None = None
-    needed_k: int | None = None
+    alpha: Real | None = None
+    delta: Real | None = None
+    p_value: Real | None = None
+    p_value_cut: Real | None = None
+    statistic: Real | None = None
+    difference: Real | None = None
+    interval: tuple[Real, Real] | None = None
+    needed_k: Whole | None = None
     pairs: Count | None = None
     warnings: tuple[Warn, ...] = ()
 
@@ -95,13 +108,13 @@ class Base(Record):
     """The commit the trials started from; `dirty` if the checkout held uncommitted changes."""
 
     commit: str
-    dirty: bool
+    dirty: Flag
 
 
 class Order(Record):
     """The seed that flipped the order within each pair."""
 
-    seed: int
+    seed: Whole
 
 
 class Environment(Record):
@@ -119,14 +132,14 @@ class Environment(Record):
 class PhaseTimes(Record):
     """Milliseconds spent in each phase of a trial."""
 
-    open: float = 0
-    apply: float = 0
-    setup: float = 0
-    task: float = 0
-    freeze: float = 0
-    reveal: float = 0
-    score: float = 0
-    close: float = 0
+    open: Real = 0
+    apply: Real = 0
+    setup: Real = 0
+    task: Real = 0
+    freeze: Real = 0
+    reveal: Real = 0
+    score: Real = 0
+    close: Real = 0
 
 
 class TrialRow(Record):
@@ -139,28 +152,28 @@ class TrialRow(Record):
     attempts: Count
     outcome: Literal["pass", "fail", "void"]
     reason: str | None = None
-    late: bool = False
-    task_exit: int | None = None
-    score_exit: int | None = None
-    wall_ms: float
+    late: Flag = False
+    task_exit: Whole | None = None
+    score_exit: Whole | None = None
+    wall_ms: Real
     phases_ms: PhaseTimes
     cost_usd: Money | None = None
     turns: Count | None = None
     tokens: TokenCounts | None = None
-    timed_out: bool = False
+    timed_out: Flag = False
 
 
 class Artifact(Record):
     """The verdict on one component, with the evidence it stands on. `pass` is the verdict of `rule`."""
 
-    schema_version: int | None = None
+    schema_version: Whole | None = None
     component: str
     k: Count
     task: str
     score: str | None = None
     with_: CohortSummary = Field(alias="with")
     without: CohortSummary
-    pass_: bool = Field(alias="pass", strict=True)
+    pass_: Flag = Field(alias="pass")
     reason: str
     rule: Literal["point", "evidence"] | None = None
     decision: Decision | None = None
@@ -172,4 +185,4 @@ class Artifact(Record):
     order: Order | None = None
     environment: Environment | None = None
     trials: tuple[TrialRow, ...] = ()
-    max_k: int | None = None
+    max_k: Whole | None = None

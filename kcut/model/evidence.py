@@ -22,6 +22,32 @@ class Evidence:
     blocker: str | None = None
 
 
+def whole(value: object) -> int | None:
+    """The whole number that a JSON value is (3 or 3.0, but neither true nor "3"), None if it is none."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return int(value) if isinstance(value, int) or value.is_integer() else None
+
+
+def miscount(document: Mapping[str, Any]) -> str | None:
+    """Why an artifact's counts cannot be those of trials, as one clause; None if they can. What is absent is passed
+    over."""
+    planned = whole(document.get("k"))
+    if planned is not None and planned < 1:
+        return f"k is {planned}, and nothing is shown by no trial"
+    for cohort in ("with", "without"):
+        summary = document.get(cohort)
+        if not isinstance(summary, dict):
+            continue
+        limits = [("k", planned), *((key, whole(summary.get(key))) for key in ("k", "valid"))]
+        for counted in ("valid", "successes"):
+            count = whole(summary.get(counted))
+            for key, limit in limits:
+                if count is not None and limit is not None and count > limit:
+                    return f"{cohort}.{counted} is {count}, more than the {limit} of {key}"
+    return None
+
+
 def weigh(name: str, document: Mapping[str, Any]) -> tuple[State, str]:
     """The state that an artifact's document gives the component `name`, and why. Never raises.
 
@@ -34,6 +60,9 @@ def weigh(name: str, document: Mapping[str, Any]) -> tuple[State, str]:
         return "unreadable", f"it belongs to another component, {component!r}"
     if not isinstance(passed, bool):
         return "unreadable", "its `pass` is neither true nor false"
+    wrong = miscount(document)
+    if wrong is not None:
+        return "unreadable", f"its counts cannot be: {wrong}"
     facts = _facts(document)
     if document.get("componentDigest") is not None:
         return "stale", f"{facts}; whether the component is still the one measured cannot be checked here"
@@ -69,10 +98,8 @@ def _rate(document: Mapping[str, Any], cohort: str) -> str:
     summary = document.get(cohort)
     if not isinstance(summary, dict):
         return ""
-    successes = summary.get("successes")
-    trials = summary.get("valid")
-    if trials is None:
-        trials = summary.get("k", document.get("k"))
-    if isinstance(successes, int) and isinstance(trials, int):
-        return f"{successes}/{trials} {cohort}"
-    return ""
+    successes = whole(summary.get("successes"))
+    trials = whole(
+        next((value for value in (summary.get("valid"), summary.get("k")) if value is not None), document.get("k"))
+    )
+    return "" if successes is None or trials is None else f"{successes}/{trials} {cohort}"

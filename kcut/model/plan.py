@@ -3,6 +3,7 @@
 from typing import Literal
 
 from kcut.model.artifact import Record
+from kcut.model.ask import Ask
 
 
 class SpecText(Record):
@@ -23,12 +24,12 @@ class CheckoutPlan(Record):
     base: str
     base_rev: str | None = None
     dirty: bool = False
-    dirty_mode: Literal["ignore", "include"] = "ignore"
+    dirty_mode: Literal["ignore", "include"] = Ask.dirty
     snapshot: str | None = None
     subdir: str = ""
-    isolation: Literal["sealed", "worktree", "clone"] = "sealed"
-    refs: Literal["head", "tags", "all"] = "head"
-    history: Literal["full", "none"] = "full"
+    isolation: Literal["sealed", "worktree", "clone"] = Ask.isolation
+    refs: Literal["head", "tags", "all"] = Ask.refs
+    history: Literal["full", "none"] = Ask.history
     copy_paths: tuple[str, ...] = ()
     link_paths: tuple[str, ...] = ()
     workdir: str | None = None
@@ -46,21 +47,21 @@ class Plan(Record):
     seed: int
     checkout: CheckoutPlan
     setup: str | None = None
-    timeout: float = 1800
-    score_timeout: float = 300
-    setup_timeout: float = 600
-    jobs: int = 1
-    isolate_home: bool = False
-    keep: Literal["none", "failed", "all"] = "none"
-    logs: bool = False
+    timeout: float = Ask.timeout
+    score_timeout: float = Ask.score_timeout
+    setup_timeout: float = Ask.setup_timeout
+    jobs: int = Ask.jobs
+    isolate_home: bool = Ask.isolate_home
+    keep: Literal["none", "failed", "all"] = Ask.keep
+    logs: bool = Ask.logs
     protect: tuple[str, ...] = ()
     unprotect: tuple[str, ...] = ()
-    probe: bool = True
-    void_retries: int = 2
-    retry_wait: tuple[float, ...] = (5.0, 30.0)
-    agent_output: Literal["auto", "none"] = "auto"
+    probe: bool = Ask.probe
+    void_retries: int = Ask.void_retries
+    retry_wait: tuple[float, ...] = Ask.retry_wait
+    agent_output: Literal["auto", "none"] = Ask.agent_output
     min_gain: str | None = None
-    rule: Literal["point", "evidence"] = "point"
+    rule: Literal["point", "evidence"] = Ask.rule
     max_cost: float | None = None
     alpha: float = 0.05
     delta: float = 0.20

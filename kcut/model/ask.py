@@ -1,0 +1,42 @@
+"""What a person asks of a benchmark. Its defaults are those of the command line and of the recorded plan, too."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+
+@dataclass(frozen=True, kw_only=True)  # without slots, so that a default can be read from the class
+class Ask:
+    """The options of a benchmark as they were given; times in seconds."""
+
+    component: str
+    task: str
+    score: str | None = None
+    spec: str | None = None
+    k: int = 5
+    out: str | None = None
+    jobs: int = 1
+    seed: int | None = None
+    base: str | None = None
+    refs: Literal["head", "tags", "all"] = "head"
+    history: Literal["full", "none"] = "full"
+    dirty: Literal["ignore", "include"] = "ignore"
+    copy: tuple[str, ...] = ()
+    link: tuple[str, ...] = ()
+    workdir: str | None = None
+    isolation: Literal["sealed", "worktree", "clone"] = "sealed"
+    isolate_home: bool = False
+    setup: str | None = None
+    timeout: float = 1800
+    score_timeout: float = 300
+    setup_timeout: float = 600
+    keep: Literal["none", "failed", "all"] = "none"
+    logs: bool = False
+    protect: tuple[str, ...] = ()
+    unprotect: tuple[str, ...] = ()
+    probe: bool = True
+    void_retries: int = 2
+    retry_wait: tuple[float, ...] = (5.0, 30.0)
+    agent_output: Literal["auto", "none"] = "auto"
+    min_gain: str | None = None
+    rule: Literal["point", "evidence"] = "point"
+    max_cost: float | None = None
