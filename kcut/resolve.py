@@ -12,7 +12,7 @@ from pathlib import Path
 from kcut.artifacts import reserve
 from kcut.checkpoint import Spec, parse_spec
 from kcut.evaluate import read_spec
-from kcut.isolation import Checkout, check_plan, inspect, protected_paths, snapshot, venv_inside
+from kcut.isolation import Checkout, check_plan, inspect, protected_paths, snapshot, take_snapshot, venv_inside
 from kcut.isolation.extras import find_extras
 from kcut.isolation.place import find_place
 from kcut.model.artifact import Warn
@@ -69,6 +69,7 @@ def resolve(ask: Ask, cwd: Path, environ: Mapping[str, str]) -> Ready:
     if ask.dirty == "include":
         _no_nested_repositories(checkout)
     spec_text, spec = _spec(ask.spec, cwd)
+    taken = take_snapshot(checkout, workdir=ask.workdir) if ask.dirty == "include" and checkout.dirty else None
     given = {field.name: getattr(ask, field.name) for field in fields(ask) if field.name in Plan.model_fields}
     given |= {
         "spec": spec_text,
@@ -78,7 +79,7 @@ def resolve(ask: Ask, cwd: Path, environ: Mapping[str, str]) -> Ready:
             base_rev=ask.base,
             dirty=bool(checkout.dirty),
             dirty_mode=ask.dirty,
-            snapshot=snapshot(checkout, workdir=ask.workdir) if ask.dirty == "include" and checkout.dirty else None,
+            snapshot=None if taken is None else taken.tree,
             subdir=checkout.subdir,
             isolation=ask.isolation,
             refs=ask.refs,
@@ -94,7 +95,10 @@ def resolve(ask: Ask, cwd: Path, environ: Mapping[str, str]) -> Ready:
     find_extras(checkout, plan.checkout)
     artifact = reserve(checkout.root, ask.component, ask.out)
     ready = Ready(plan, checkout, spec, artifact, protected(plan, checkout))
-    return replace(ready, warnings=_warnings(ready, environ))
+    warnings = _warnings(ready, environ)
+    if taken is not None and taken.altered:
+        warnings += (_altered(taken.altered),)
+    return replace(ready, warnings=warnings)
 
 
 def again(run: RunRecord, cwd: Path) -> Ready:
@@ -259,6 +263,17 @@ def _warnings(ready: Ready, environ: Mapping[str, str]) -> tuple[Warn, ...]:
             )
         )
     return tuple(warnings)
+
+
+def _altered(paths: tuple[str, ...]) -> Warn:
+    """Files that git's filters change on their way into a trial, as they would on the way into a commit and out."""
+    some = f"{paths[0]}{f' and {len(paths) - 1} more' * (len(paths) > 1)}"
+    return Warn(
+        code="dirty-filtered",
+        evidence={"paths": list(paths[:10]), "count": len(paths)},
+        advice=f"git's filters give the trials other bytes of {some} than your checkout has, as a commit would: "
+        "if the task needs yours, let git ignore the file and bring it with --copy",
+    )
 
 
 def _missing_script(plan: Plan, checkout: Checkout) -> str | None:

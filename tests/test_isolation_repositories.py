@@ -1,6 +1,7 @@
 """Repositories of every kind: what git checks out in them is what a trial gets, and it is clean there."""
 
 import hashlib
+import json
 import os
 import shutil
 import subprocess
@@ -14,7 +15,7 @@ from kcut.isolation.alternates import content
 from kcut.isolation.carried import without_credentials
 from kcut.isolation.reads import Reader
 from kcut.model.errors import NotReady
-from tests.conftest import Repo, make_repo
+from tests.conftest import Kcut, Repo, make_repo
 from tests.guard import Watch, guard
 from tests.worktrees import files_of, opened, places, running, sh
 
@@ -563,3 +564,26 @@ def test_dirty_include_gives_the_same_bytes(repo: Repo, guard: Watch) -> None:
     with pytest.raises(CheckoutFailed, match="not those"), opened(repo.path, dirty_mode="include", snapshot=tree):
         pass
     repo.write("a.txt", "edited\n")
+
+
+def test_changes_that_filters_do_not_give_back_are_named(repo: Repo, kcut: Kcut) -> None:
+    repo.write(".gitattributes", "*.nb filter=strip\n*.c text eol=crlf\n*.id ident\n*.h text\n")
+    repo.git("config", "filter.strip.clean", "sed /output/d")
+    repo.git("config", "filter.strip.smudge", "cat")
+    repo.commit()
+    repo.write("n.nb", "code\noutput\n")
+    repo.write("u.c", "lf\n")
+    repo.write("d/k.id", "$Id: mine $\n")
+    repo.write("p.h", "plain\n")
+    repo.write("q.nb", "code\n")
+    task = "! grep -q output n.nb && grep -q code n.nb && cmp -s p.h p.h"
+    done = kcut(
+        "benchmark", "--component", "x", "--task", task, "--k", "1", "--dirty", "include", "--json", cwd=repo.path
+    )
+    assert done.returncode == 1, done.stderr
+    artifact = json.loads(done.stdout)
+    assert artifact["with"]["successes"] == artifact["without"]["successes"] == 1
+    warning = next(warn for warn in artifact["decision"]["warnings"] if warn["code"] == "dirty-filtered")
+    assert warning["evidence"] == {"paths": ["d/k.id", "n.nb", "u.c"], "count": 3}
+    assert "d/k.id and 2 more" in " ".join(done.stderr.split())
+    assert (repo.path / "n.nb").read_text() == "code\noutput\n"

@@ -8,7 +8,7 @@ from kcut.isolation.leftovers import sweep
 from kcut.isolation.origin import check_plan
 from kcut.isolation.protected import protected_paths
 from kcut.isolation.run import Isolation, isolate
-from kcut.isolation.snapshot import snapshot
+from kcut.isolation.snapshot import snapshot, take_snapshot
 from kcut.isolation.worktree import Worktree
 
 __all__ = [
@@ -27,5 +27,6 @@ __all__ = [
     "protected_paths",
     "snapshot",
     "sweep",
+    "take_snapshot",
     "venv_inside",
 ]

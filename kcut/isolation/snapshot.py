@@ -1,10 +1,13 @@
 """Uncommitted changes as a tree, and commits made for trials: in kcut's own object folders, never in the user's."""
 
 import contextlib
+import filecmp
+import os
 import secrets
 import shutil
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 from kcut.isolation.carried import carried
 from kcut.isolation.checkout import Checkout
@@ -16,6 +19,16 @@ from kcut.system.files import remove_tree
 from kcut.system.git import Git, join
 from kcut.system.lease import Lease
 
+#: The index of a snapshot, in its git directory.
+INDEX = "snapshot.index"
+
+
+class Snapshot(NamedTuple):
+    """The id of a tree, and the changed files that a checkout of it gives other bytes: git's filters are one-way."""
+
+    tree: str
+    altered: tuple[str, ...]
+
 
 def snapshot(checkout: Checkout, *, workdir: str | None = None) -> str:
     """The id of the tree that holds the checkout's uncommitted changes: edits, deletions, new files.
@@ -26,6 +39,35 @@ def snapshot(checkout: Checkout, *, workdir: str | None = None) -> str:
     Raises UsageFault if the base is not HEAD, GitFailed with git's words if a file cannot be read, NotReady if
     nothing can be written.
     """
+    with _repository(checkout, workdir) as git_dir:
+        return write_snapshot(checkout, git_dir)
+
+
+def take_snapshot(checkout: Checkout, *, workdir: str | None = None) -> Snapshot:
+    """As `snapshot`, with the changed files that no trial will have as they are."""
+    with _repository(checkout, workdir) as git_dir:
+        tree = write_snapshot(checkout, git_dir)
+        return Snapshot(tree, _altered(checkout, git_dir))
+
+
+def _altered(checkout: Checkout, git_dir: Path) -> tuple[str, ...]:
+    """The changed files that come out of the snapshot's index with other bytes than they went in with."""
+    out = git_dir / "out"
+    git = Git(checkout.root, git_dir=git_dir, work_tree=checkout.root, index=git_dir / INDEX, config=QUIET)
+    inside = set(git.must("ls-files", "-z").fields())
+    files = [checkout.root / path for path in checkout.dirty if path in inside]
+    asked = [os.path.relpath(file, checkout.root) for file in files if file.is_file() and not file.is_symlink()]
+    if not asked:
+        return ()
+    done = git.run("checkout-index", "-z", "--stdin", f"--prefix={out}/", stdin=join(asked))
+    if not done.ok:
+        return ()  # the first worktree says what is wrong in git's own words
+    return tuple(path for path in asked if not filecmp.cmp(checkout.root / path, out / path, shallow=False))
+
+
+@contextlib.contextmanager
+def _repository(checkout: Checkout, workdir: str | None) -> Iterator[Path]:
+    """A git directory for what a snapshot writes, removed in the end."""
     if checkout.base != checkout.head:
         raise UsageFault(
             "--dirty include needs HEAD as the base: the uncommitted changes are changes to it",
@@ -40,7 +82,7 @@ def snapshot(checkout: Checkout, *, workdir: str | None = None) -> str:
             borrowed=checkout.objects,
         )
         blueprint.write(folder / "git", bare=False)
-        return write_snapshot(checkout, folder / "git")
+        yield folder / "git"
 
 
 @contextlib.contextmanager
@@ -65,7 +107,7 @@ def _leased(checkout: Checkout, folder: Path) -> Iterator[Path]:
 
 def write_snapshot(checkout: Checkout, git_dir: Path) -> str:
     """Write the tree of `snapshot` with its files into a git directory of kcut's, and return its id."""
-    index = git_dir / "snapshot.index"
+    index = git_dir / INDEX
     git = Git(checkout.root, git_dir=git_dir, work_tree=checkout.root, index=index, config=QUIET)
     own = checkout.git_dir / "index"
     if own.is_file():

@@ -58,7 +58,9 @@ def notes(ready: Ready) -> list[str]:
     if ready.plan.checkout.link_paths:
         linked = ", ".join(map(plain, ready.plan.checkout.link_paths))
         lines.append(f"writes through linked paths reach your files: {linked}")
-    lines += [plain(warn.advice) for warn in ready.warnings if warn.code in {"task-missing", "spec"}]
+    lines += [
+        plain(warn.advice) for warn in ready.warnings if warn.code in {"task-missing", "spec", "dirty-filtered"}
+    ]
     if ready.spec_note is not None:
         lines.append(ready.spec_note)
     if ready.uncommitted:
