@@ -75,7 +75,7 @@ def test_it_is_never_a_change_and_in_no_tree(repo: Repo, which: str, tracked: bo
             sh(worktree, f"mkdir -p '{name}'; echo x > '{name}/mine'")
             assert worktree.freeze().changed == ()
     assert (real / "benchmarks/old.json").read_text() == "{1}\n"
-    assert protected_paths(checkout, (), ("*.json",)) == ()
+    assert not [path for path in protected_paths(checkout, (), ("*",)) if path.endswith(".json")]
 
 
 @pytest.mark.parametrize("which", LINKS)
