@@ -17,6 +17,7 @@ from kcut.model.errors import NotReady, UsageFault
 from kcut.model.evidence import Evidence, miscount, weigh
 from kcut.model.names import slug, visible_document
 from kcut.system.clock import SystemClock
+from kcut.system.faults import mend
 from kcut.system.files import read_regular, write_atomic
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ def reserve(root: Path, component: str, out: str | None) -> Path:
     except OSError as error:
         raise NotReady(
             f"cannot write in {path.parent}: {error.strerror or error}",
-            remedy="the verdict is saved there; make the folder writable, then run again",
+            remedy=f"the verdict is saved there; {mend(error, path.parent)}, then run again",
         ) from error
     _must_be_ours(path, component)
     _must_be_replaceable(path)
@@ -87,7 +88,7 @@ def write(path: Path, artifact: "Artifact") -> None:
     except OSError as error:
         raise NotReady(
             f"the artifact {path} cannot be written: {error.strerror or error}",
-            remedy="the trials are recorded; once it can be written: kcut benchmark --resume last",
+            remedy=f"the trials are recorded; {mend(error, path.parent)}, then: kcut benchmark --resume last",
         ) from error
 
 

@@ -17,7 +17,7 @@ from kcut import __version__, artifacts
 from kcut.engine import Engine
 from kcut.isolation import Checkout, clean_environment, fingerprint, ignored_files, isolate, sweep
 from kcut.model.artifact import Artifact, Environment, Warn
-from kcut.model.errors import KcutError, UsageFault
+from kcut.model.errors import KcutError, NotReady, UsageFault
 from kcut.model.run import RunRecord
 from kcut.model.trial import TrialKey, TrialRecord
 from kcut.resolve import Ready, again, safe_plan
@@ -25,6 +25,7 @@ from kcut.schedule import TrialSchedule
 from kcut.store import Store, run_dir, state_dir
 from kcut.system import git
 from kcut.system.clock import Clock, timestamp
+from kcut.system.faults import MACHINE_FAULTS, mend
 from kcut.system.proc import Supervisors
 from kcut.system.signals import StopSignals
 from kcut.trial import Bench, Probe, probe, run_trial
@@ -162,14 +163,30 @@ def _go(
     observer.began(run, ready, len(schedule.final))
     left: list[str] = []
     try:
-        left = _trials(run, ready, schedule, engine=engine, store=store, clock=clock, stop=stop, observer=observer)
-    except KcutError:
-        if not stop.stopped:
-            # what is wrong can be mended: the run stays open for --resume
-            update = {"state": "interrupted", "ended": timestamp(clock.now())}
+        try:
+            left = _trials(
+                run, ready, schedule, engine=engine, store=store, clock=clock, stop=stop, observer=observer
+            )
+        except KcutError:
+            if not stop.stopped:
+                raise
+        return _conclude(run, ready, schedule, left, store=store, clock=clock, stop=stop)
+    except (KcutError, OSError) as error:
+        # what is wrong can be mended: the run stays open for --resume
+        update = {"state": "interrupted", "ended": timestamp(clock.now())}
+        with contextlib.suppress(KcutError):  # the record may be what is wrong; without an owner it is open, too
             store.finish(run.model_copy(update=update), None)
-            raise
-    return _conclude(run, ready, schedule, left, store=store, clock=clock, stop=stop)
+        if isinstance(error, OSError) and error.errno in MACHINE_FAULTS:
+            raise _can_go_on(run, error) from error
+        raise
+
+
+def _can_go_on(run: RunRecord, error: OSError) -> NotReady:
+    where = os.fsdecode(error.filename or ".")
+    return NotReady(
+        f"{where}: {error.strerror or error}",
+        remedy=f"{mend(error, where)}; finished trials stay recorded, then: kcut benchmark --resume {run.run_id}",
+    )
 
 
 def _trials(
@@ -185,11 +202,14 @@ def _trials(
 ) -> list[str]:
     """Probe the base, then run what the schedule hands out; returns what could not be removed."""
     plan, checkout = ready.plan, ready.checkout
-    sweep(state_dir(checkout.root))
-    folder = run_dir(checkout.root, run.run_id)
     with ExitStack() as stack:
+        # what comes after the trials ends soon, and they have their verdict then
+        stack.callback(stop.on_stop, lambda: None, git.end_running)
+        sweep(state_dir(checkout.root))
+        folder = run_dir(checkout.root, run.run_id)
         supervisors = stack.enter_context(Supervisors())
         isolation = stack.enter_context(isolate(checkout, plan.checkout, run_id=run.run_id, state=folder))
+        watch = _Watch(checkout, plan.checkout.link_paths)
 
         def halt() -> None:
             schedule.halt()
@@ -201,7 +221,7 @@ def _trials(
             supervisors.kill()
             git.end_running()
 
-        stop.on_stop(halt, end)
+        stop.on_stop(halt, end, lambda: supervisors.stopped)
         bench = Bench(
             plan=plan,
             spec=ready.spec,
@@ -210,7 +230,7 @@ def _trials(
             clock=clock,
             environ=clean_environment(os.environ),
             protected=ready.protected,
-            watch=_Watch(checkout, plan.checkout.link_paths),
+            watch=watch,
             on_phase=observer.phase,
             logs=folder if plan.logs else None,
         )

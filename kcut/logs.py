@@ -40,7 +40,8 @@ class TrialLogs:
         """Keep `data` under `name`, redacted."""
         if self.folder is None or not data:
             return
-        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW
-        handle = os.open(self.folder / name, flags, 0o600)
+        # a new file: what lies there may be a link or a FIFO that somebody put there
+        (self.folder / name).unlink(missing_ok=True)
+        handle = os.open(self.folder / name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         with os.fdopen(handle, "wb") as file:
             file.write(redact_bytes(data)[0])

@@ -1,5 +1,6 @@
 """One trial: open a worktree, set up, run the task, freeze, score, close. It returns data and never raises."""
 
+import contextlib
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -11,6 +12,7 @@ from kcut.checkpoint import Spec
 from kcut.evaluate import evaluate
 from kcut.isolation import CheckoutFailed, Isolation, Worktree
 from kcut.logs import HEAD, TrialLogs
+from kcut.model.errors import Interrupted, KcutError
 from kcut.model.outcome import Cohort, Outcome, Void
 from kcut.model.plan import Plan
 from kcut.model.trial import TrialKey, TrialRecord, Usage
@@ -72,6 +74,12 @@ class _Findings:
         if note:
             self.notes.append(note)
 
+    def fault(self, note: str) -> None:
+        """A fault of the harness: what was decided before it stays decided."""
+        if self.outcome is None:
+            self.outcome, self.reason = Outcome.VOID, Void.HARNESS
+        self.notes.append(note)
+
 
 class _Phases:
     """Times the phases of one attempt in milliseconds."""
@@ -127,12 +135,16 @@ def run_trial(request: TrialRequest, bench: Bench) -> TrialRecord | None:
     started_at = timestamp(bench.clock.now())
     try:
         _perform(request, bench, found, phases)
+    except Interrupted:
+        found.stopped = True
     except Exception as error:  # noqa: BLE001  # a fault of the harness is data, not a verdict on the component
-        found.void(Void.HARNESS, f"{type(error).__name__}: {error}")
+        found.fault(f"{type(error).__name__}: {error}")
     phases.begin(None)
     if found.stopped or (found.outcome is Outcome.VOID and bench.supervisors.stopped):
         return None  # what kcut itself ended says nothing of the trial
-    changed = bench.watch()
+    changed: tuple[str, ...] = ()
+    with contextlib.suppress(KcutError, OSError):  # the trial has ended well, whatever becomes of this look
+        changed = bench.watch()
     if changed:
         found.notes.append("your checkout changed while this trial ran: " + ", ".join(changed[:5]))
     task, report = found.task, found.report
@@ -167,7 +179,7 @@ def _perform(request: TrialRequest, bench: Bench, found: _Findings, phases: _Pha
     phases.begin("open")
     with ExitStack() as stack:
         try:
-            worktree = stack.enter_context(bench.isolation.open())
+            worktree = stack.enter_context(bench.isolation.open(bench.protected))
         except (CheckoutFailed, OSError) as error:
             found.void(Void.WORKTREE, str(error))
             return
@@ -175,8 +187,12 @@ def _perform(request: TrialRequest, bench: Bench, found: _Findings, phases: _Pha
         env = trial_environment(bench.environ, bench.plan, request.key, request.seed, worktree)
         logs = TrialLogs.of(bench.logs, f"{request.key.cohort.value}-{request.key.pair}-{request.attempt}")
         _Work(bench, worktree, env, logs, found).do(phases.begin)
+        found.stopped = found.stopped or (found.outcome is Outcome.VOID and bench.supervisors.stopped)
         if not found.stopped and _keeps(bench.plan, found):
-            found.kept = str(worktree.keep())
+            try:
+                found.kept = str(worktree.keep())
+            except OSError as error:
+                found.notes.append(f"the worktree could not be kept: {error}")
         phases.begin("close")
     if worktree.leftover:
         found.notes.append(f"could not remove {worktree.leftover[0]}")
@@ -218,14 +234,23 @@ class _Work:
         self.account(sidecar, task)
         if found.outcome is None:
             begin("score")
-            self.worktree.mend()
-            try:
-                found.touched = self.worktree.restore(self.bench.protected)
-            except CheckoutFailed as error:  # what is in the way is the trial's doing
-                found.outcome = Outcome.FAIL
-                found.notes.append(str(error))
-                return
+            self.make_ready()
+        if self.bench.supervisors.stopped:
+            found.stopped = True  # kcut ended its own git as well: what was seen since then is no result
+        elif found.outcome is None:
             self.score()
+
+    def make_ready(self) -> None:
+        """Restore what the score needs, or note why there can be no score."""
+        found = self.found
+        try:
+            self.worktree.mend()
+            found.touched = self.worktree.restore()
+        except CheckoutFailed as error:  # what is in the way is the trial's doing
+            found.outcome = Outcome.FAIL
+            found.notes.append(str(error))
+        except OSError as error:  # the machine's
+            found.void(Void.HARNESS, f"the worktree could not be made ready for the score: {error}")
 
     def shell(self, phase: str, command: str, timeout: float, *, reads: bool = False) -> Ran:
         """Run a shell command in the worktree; everything it started is ended when this returns."""
@@ -303,7 +328,7 @@ class _Work:
         timeout = self.bench.plan.score_timeout
         runner = self.bench.supervisors
         result = evaluate(spec, runner=runner, cwd=self.worktree.cwd, env=self.env, timeout=timeout)
-        found.stopped = result.interrupted
+        found.stopped = found.stopped or result.interrupted
         if result.error is not None:
             found.void(Void.HARNESS, result.error)
         found.failing = result.failing
@@ -337,5 +362,6 @@ def probe(bench: Bench) -> Probe:
         if scored and work.set_up():
             work.score()
     if found.stopped or found.outcome in {None, Outcome.VOID}:
-        return Probe(None, stopped=found.stopped, note=found.notes[0] if found.notes else None)
+        stopped = found.stopped or bench.supervisors.stopped
+        return Probe(None, stopped=stopped, note=found.notes[0] if found.notes else None)
     return Probe(found.outcome is Outcome.PASS, found.score_exit, found.score_broken)

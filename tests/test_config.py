@@ -248,7 +248,7 @@ def test_what_has_the_name_and_is_no_file_is_not_ignored(repo: Repo) -> None:
         find_settings(repo.path)
     path.unlink()
     path.mkdir()
-    with pytest.raises(UsageFault, match=r"kcut.toml cannot be read: Is a directory"):
+    with pytest.raises(UsageFault, match=r"kcut.toml cannot be read: it is not a regular file"):
         find_settings(repo.path)
     path.rmdir()
     (repo.path / "pyproject.toml").mkdir()

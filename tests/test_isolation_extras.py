@@ -272,9 +272,9 @@ def test_protected_files_among_uncommitted_changes(repo: Repo) -> None:
     at = inspect(repo.path)
     assert protected_paths(at, ("run", "old.sh")) == ("old.sh",)
     assert protected_paths(at, ("run", "old.sh"), dirty=True) == ("fresh.sh", "run")
-    with opened(repo.path, dirty_mode="include", snapshot=snapshot(at)) as worktree:
+    with opened(repo.path, ("fresh.sh", "run"), dirty_mode="include", snapshot=snapshot(at)) as worktree:
         sh(worktree, "echo evil > fresh.sh; rm run; echo evil > run")
-        assert worktree.restore(("fresh.sh", "run")) == ("fresh.sh", "run")
+        assert worktree.restore() == ("fresh.sh", "run")
         assert (worktree.path / "run").is_symlink()
 
 

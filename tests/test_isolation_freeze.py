@@ -39,12 +39,11 @@ PROTECTED = ("link", "plain.txt", "score.sh", "tests/deep/test_b.py", "tests/tes
 
 
 def test_an_untouched_worktree(base: Repo) -> None:
-    with opened(base.path) as worktree:
+    with opened(base.path, PROTECTED) as worktree:
         frozen = worktree.freeze()
         assert (frozen.tree, frozen.changed) == (base.git("rev-parse", "HEAD^{tree}"), ())
         assert worktree.diff() == b""
-        assert worktree.restore(PROTECTED) == ()
-        assert worktree.restore(()) == ()
+        assert worktree.restore() == ()
 
 
 def test_changes_are_found_and_hashed_as_git_does(base: Repo, guard: Watch) -> None:
@@ -71,7 +70,7 @@ break'; touch 'trailing ' x.log; mkdir build; touch build/y; mkdir empty; ln -s 
 
 def test_a_change_of_the_same_size_within_the_same_second(base: Repo) -> None:
     for _ in range(5):
-        with opened(base.path) as worktree:
+        with opened(base.path, ("plain.txt",)) as worktree:
             info = (worktree.path / "plain.txt").stat()
             with (worktree.path / "plain.txt").open("r+") as file:
                 file.write("PLAIN\n")
@@ -80,7 +79,7 @@ def test_a_change_of_the_same_size_within_the_same_second(base: Repo) -> None:
             assert frozen.changed == ("plain.txt",)
             sh(worktree, "git add -A; git rm -q --cached plain.txt; git add plain.txt")
             assert frozen.tree == sh(worktree, "git write-tree")
-            assert worktree.restore(("plain.txt",)) == ("plain.txt",)
+            assert worktree.restore() == ("plain.txt",)
             assert (worktree.path / "plain.txt").read_text() == "plain\n"
 
 
@@ -89,7 +88,8 @@ def test_a_large_repository(tmp_path: Path) -> None:
     for number in range(1000):
         repo.write(f"folder{number % 7}/file-with-a-longer-name-{number:05}.txt", f"{number:05}\n")
     repo.commit()
-    with opened(repo.path) as worktree:
+    names = tuple(sorted(repo.git("ls-files", "folder1", "folder2").split("\n")))
+    with opened(repo.path, names) as worktree:
         assert worktree.freeze().changed == ()
         sh(
             worktree,
@@ -103,8 +103,7 @@ def test_a_large_repository(tmp_path: Path) -> None:
         sh(worktree, "git add -A")
         assert frozen.tree == sh(worktree, "git write-tree")
         assert len(frozen.changed) == 3 + 143
-        names = tuple(sorted(repo.git("ls-files", "folder1", "folder2").split("\n")))
-        assert len(worktree.restore(names)) == 1 + 143
+        assert len(worktree.restore()) == 1 + 143
 
 
 ATTACKS = {
@@ -135,12 +134,12 @@ def test_nothing_of_the_trials_git_is_believed(base: Repo, attack: str, guard: W
         with isolation.open() as honest:
             sh(honest, "echo edited > plain.txt; echo new > new.txt; printf '#!/bin/sh\\nexit 0\\n' > score.sh")
             expected = honest.freeze()
-        with isolation.open() as worktree:
+        with isolation.open(PROTECTED) as worktree:
             sh(worktree, "echo edited > plain.txt; echo new > new.txt; printf '#!/bin/sh\\nexit 0\\n' > score.sh")
             sh(worktree, ATTACKS[attack], fails=True)
             frozen = worktree.freeze()
             assert (frozen.tree, frozen.changed) == (expected.tree, ("new.txt", "plain.txt", "score.sh"))
-            assert worktree.restore(PROTECTED) == ("plain.txt", "score.sh")
+            assert worktree.restore() == ("plain.txt", "score.sh")
             assert (worktree.path / "score.sh").read_text() == "#!/bin/sh\ntest -f solved.txt\n"
             assert (worktree.path / "new.txt").exists()
             assert worktree.freeze().changed == ("new.txt",)
@@ -186,11 +185,11 @@ WAYS = {
 def test_restoring_whatever_is_in_the_way(base: Repo, way: str, tmp_path: Path) -> None:
     command, touched = WAYS[way]
     folder = outside(tmp_path)
-    with opened(base.path) as worktree:
+    with opened(base.path, PROTECTED) as worktree:
         sh(worktree, command.replace("OUT", str(folder)), fails=True)
         frozen = worktree.freeze()
         worktree.mend()
-        restored = worktree.restore(PROTECTED)
+        restored = worktree.restore()
         assert touched is None or set(restored) == touched
         shown = files_of(worktree.path)
         assert {name: shown[name] for name in PROTECTED} == {
@@ -204,9 +203,9 @@ def test_restoring_whatever_is_in_the_way(base: Repo, way: str, tmp_path: Path) 
 
 
 def test_restoring_leaves_everything_else(base: Repo) -> None:
-    with opened(base.path) as worktree:
+    with opened(base.path, ("tests/test_a.py",)) as worktree:
         sh(worktree, "echo x > tests/new.py; echo y > plain.txt; rm tests/test_a.py; git add -A; git commit -qm x")
-        assert worktree.restore(("tests/test_a.py",)) == ("tests/test_a.py",)
+        assert worktree.restore() == ("tests/test_a.py",)
         assert (worktree.path / "tests/new.py").exists()
         assert (worktree.path / "plain.txt").read_text() == "y\n"
         assert sh(worktree, "git status --porcelain") == "?? tests/test_a.py"
@@ -302,7 +301,7 @@ os.setgroups([]); os.setgid(65534); os.setuid(65534)
 repo = make_repo(root / "repo")
 repo.write("tests/t", "t")
 repo.commit()
-with opened(repo.path) as worktree:
+with opened(repo.path, ("a.txt", "tests/t")) as worktree:
     sh(worktree, "echo x > b; chmod 0 b")
     frozen = worktree.freeze()
     assert frozen.tree is None and "b" in frozen.changed and "b" in frozen.reason, frozen
@@ -310,14 +309,14 @@ with opened(repo.path) as worktree:
     frozen = worktree.freeze()
     assert frozen.tree is None and "d" in frozen.reason, frozen
     sh(worktree, "chmod 700 d; rm -rf d; echo x > tests/t; chmod 0 tests/t tests a.txt; chmod 500 .")
-    assert worktree.restore(("a.txt", "tests/t")) == ("a.txt", "tests/t")
+    assert worktree.restore() == ("a.txt", "tests/t")
     assert sh(worktree, "cat a.txt tests/t") == "a\\nt"
     sh(worktree, "mkdir -p x/y/v; touch x/y/z; chmod 0 x/y; chmod 0 x; chmod 0 .", fails=True)
-with opened(repo.path) as worktree:
+with opened(repo.path, ("a.txt",)) as worktree:
     sh(worktree, "mkdir ../scratch/z; chmod 0 ../scratch/z ../hub ../scratch; chmod 0 .; chmod 0 $PWD/..", fails=True)
     assert worktree.freeze().tree is None
     worktree.mend()
-    assert worktree.restore(("a.txt",)) == ()
+    assert worktree.restore() == ()
 assert os.listdir(root / "places") == []
 """
 

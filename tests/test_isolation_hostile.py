@@ -67,7 +67,7 @@ def test_no_filter_of_the_trials_runs(repo: Repo, tmp_path: Path, command: str, 
     trees = []
     with running(repo.path) as isolation:
         for text in ("NEW", "NEW", "ELSE"):
-            with isolation.open() as worktree:
+            with isolation.open(("a.up", "b.up")) as worktree:
                 assert (worktree.path / "a.up").read_text() == "TEXT\n"
                 assert worktree.freeze() == worktree.freeze()
                 assert worktree.freeze().changed == ()
@@ -81,7 +81,7 @@ def test_no_filter_of_the_trials_runs(repo: Repo, tmp_path: Path, command: str, 
                 diff = worktree.diff()
                 assert b"-TEXT" in diff
                 assert b"OTHER" not in diff
-                assert worktree.restore(("a.up", "b.up")) == ("a.up",)
+                assert worktree.restore() == ("a.up",)
                 assert (worktree.path / "a.up").read_text() == "TEXT\n"
                 assert not ran.exists()
     assert trees[0] == trees[1] != trees[2]
@@ -93,12 +93,12 @@ OTHER_KINDS = ({"isolation": "worktree"}, {"isolation": "clone"}, {"history": "n
 @pytest.mark.parametrize("options", OTHER_KINDS)
 def test_files_as_they_are_in_every_kind_of_worktree(repo: Repo, options: dict[str, str]) -> None:
     filtered(repo, "./tools/clean.sh")
-    with opened(repo.path, **options) as worktree:
+    with opened(repo.path, ("a.up",), **options) as worktree:
         assert worktree.freeze().changed == ()
         sh(worktree, "echo 'exit 1' > tools/clean.sh; echo NEW > a.up")
         assert worktree.freeze().changed == ("a.up", "tools/clean.sh")
         assert b"+NEW" in worktree.diff()
-        assert worktree.restore(("a.up",)) == ("a.up",)
+        assert worktree.restore() == ("a.up",)
         assert (worktree.path / "a.up").read_text() == "TEXT\n"
 
 

@@ -69,13 +69,13 @@ def test_odd_names(repo: Repo, tmp_path: Path, name: str, monkeypatch: pytest.Mo
     (tmp_path / "link").symlink_to(name)
     monkeypatch.setenv("TMPDIR", str(tmp_path / "link"))
     for kind in ("sealed", "clone", "worktree"):
-        with opened(repo.path, isolation=kind) as worktree:
+        with opened(repo.path, ("a.txt",), isolation=kind) as worktree:
             assert worktree.path.is_relative_to(tmp_path / name)
             assert sh(worktree, "git status --porcelain; pwd -P") == str(worktree.path)
             sh(worktree, "echo x > x; git add x; git commit -qm x; git log -p >/dev/null; git worktree list")
             assert worktree.freeze().changed == ("x",)
             sh(worktree, "echo evil > a.txt")
-            assert worktree.restore(("a.txt",)) == ("a.txt",)
+            assert worktree.restore() == ("a.txt",)
     assert list((tmp_path / name).iterdir()) == []
 
 

@@ -368,7 +368,7 @@ def test_a_trial_that_replaces_its_folder_by_a_link(repo: Repo, places: Path, tm
     guard(mine.path)
     before = sorted(mine.path.iterdir())
     for replaced in ("link", "folder", "file", "nothing"):
-        with opened(repo.path) as worktree:
+        with opened(repo.path, ("a.txt",)) as worktree:
             folder = worktree.path.parent
             folder.rename(folder.with_name("away"))
             if replaced == "link":
@@ -381,7 +381,7 @@ def test_a_trial_that_replaces_its_folder_by_a_link(repo: Repo, places: Path, tm
             worktree.mend()
             assert worktree.cwd.is_dir()
             assert worktree.diff() is not None
-            assert worktree.restore(["a.txt"]) == ("a.txt",)
+            assert worktree.restore() == ("a.txt",)
             assert (worktree.path / "a.txt").read_text() == "a\n"
         assert list(places.iterdir()) == []
         assert stat.S_IMODE(mine.path.stat().st_mode) == 0o755
@@ -400,14 +400,14 @@ def test_a_trial_that_replaces_the_runs_folder_by_a_link(
     before = sorted(mine.path.rglob("*"))
     checkout = inspect(repo.path)
     with isolate(checkout, plan_of(checkout), run_id="run", state=state_of(checkout)) as isolation:
-        with isolation.open() as worktree:
+        with isolation.open(("a.txt",)) as worktree:
             isolation.place.rename(places / "away")
             isolation.place.symlink_to(mine.path)
             assert worktree.freeze().tree is None
             assert worktree.diff() == b""
-            worktree.mend()
-            with pytest.raises(CheckoutFailed, match="replaced"):
-                worktree.restore(["a.txt"])
+            for make_ready in (worktree.mend, worktree.restore):
+                with pytest.raises(CheckoutFailed, match="replaced"):
+                    make_ready()
         with pytest.raises(CheckoutFailed, match="removed or replaced"), isolation.open():
             pass
     assert any(str(isolation.place) in line for line in isolation.left)

@@ -179,7 +179,7 @@ def test_sparse(repo: Repo, guard: Watch, cone: bool) -> None:
     repo.git("sparse-checkout", "set", *(("--cone", "in") if cone else ("--no-cone", "/in/", "!/in/deep/", "/out/z")))
     assert inspect(repo.path).sparse
     guard(repo.path)
-    with opened(repo.path) as worktree:
+    with opened(repo.path, ("in/x", "out/z")) as worktree:
         shown = {name for name in files_of(repo.path) if not name.startswith(".claude/eval")}
         assert set(files_of(worktree.path)) == shown
         assert sh(worktree, "git status --porcelain") == ""
@@ -192,7 +192,7 @@ def test_sparse(repo: Repo, guard: Watch, cone: bool) -> None:
         assert frozen.tree == sh(worktree, "git rev-parse HEAD^{tree}")
         sh(worktree, "git sparse-checkout disable")
         assert (worktree.path / "out/inner/w").exists()
-        assert worktree.restore(("in/x", "out/z")) == ("in/x",)
+        assert worktree.restore() == ("in/x",)
     guard.check()
     repo.write("in/x", "dirty\n")
     guard(repo.path)
@@ -244,7 +244,7 @@ def test_line_ends_and_attributes(repo: Repo, guard: Watch, home: Path) -> None:
     repo.git("rm", "-rq", "--cached", ".")
     repo.git("reset", "-q", "--hard")
     guard(repo.path)
-    with opened(repo.path) as worktree:
+    with opened(repo.path, ("x.txt", "y.dat", "x.bat")) as worktree:
         assert files_of(worktree.path) == files_of(repo.path)
         assert (worktree.path / "x.txt").read_bytes() == b"a\r\nb\r\n"
         assert (worktree.path / "y.dat").read_bytes() == b"a\nb\n"
@@ -252,7 +252,7 @@ def test_line_ends_and_attributes(repo: Repo, guard: Watch, home: Path) -> None:
         sh(worktree, "rm x.txt y.dat && git checkout -q x.txt y.dat")
         assert files_of(worktree.path) == files_of(repo.path)
         sh(worktree, "rm x.txt && printf 'evil' > y.dat")
-        assert worktree.restore(("x.txt", "y.dat", "x.bat")) == ("x.txt", "y.dat")
+        assert worktree.restore() == ("x.txt", "y.dat")
         assert files_of(worktree.path) == files_of(repo.path)
     (home / "attributes").unlink()
 
@@ -274,14 +274,14 @@ def filtered(repo: Repo) -> Repo:
 def test_a_filter(filtered: Repo, guard: Watch, options: dict[str, str]) -> None:
     if options.get("isolation") != "worktree":  # what a trial adds there are the user's objects
         guard(filtered.path)
-    with opened(filtered.path, **options) as worktree:
+    with opened(filtered.path, ("x.up",), **options) as worktree:
         assert (worktree.path / "x.up").read_text() == "HELLO\n"
         sh(worktree, "git rm -q --cached x.up && git reset -q --hard && rm x.up && git checkout x.up")
         assert (worktree.path / "x.up").read_text() == "HELLO\n"
         assert worktree.freeze().changed == ()
         sh(worktree, "echo EVIL > x.up")
         frozen = worktree.freeze()
-        assert worktree.restore(("x.up",)) == ("x.up",)
+        assert worktree.restore() == ("x.up",)
         assert (worktree.path / "x.up").read_text() == "HELLO\n"
         sh(worktree, "echo EVIL > x.up; git add -A")
         assert frozen.tree == sh(worktree, "git write-tree")
@@ -461,12 +461,12 @@ def test_split_index_untracked_cache_and_monitor(repo: Repo, guard: Watch, home:
     repo.write("a.txt", "edited\n")
     guard(repo.path)
     tree = snapshot(inspect(repo.path))
-    with opened(repo.path) as worktree:
+    with opened(repo.path, ("a.txt",)) as worktree:
         assert sh(worktree, "git status --porcelain") == ""
         sh(worktree, "echo edited > a.txt")
         frozen = worktree.freeze()
         assert (frozen.changed, frozen.tree) == (("a.txt",), tree)
-        assert worktree.restore(("a.txt",)) == ("a.txt",)
+        assert worktree.restore() == ("a.txt",)
 
 
 def test_conflicts_and_intent_to_add_in_the_users_index(repo: Repo, guard: Watch) -> None:

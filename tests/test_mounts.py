@@ -128,12 +128,12 @@ def test_what_cannot_be_detached_is_not_entered(tmp_path: Path, data: Path) -> N
 
 @pytest.mark.parametrize("kind", ["sealed", "worktree", "clone"])
 def test_a_task_that_mounts_the_users_folder(repo: Repo, places: Path, data: Path, kind: str) -> None:
-    with opened(repo.path, isolation=kind) as worktree:
+    with opened(repo.path, ("a.txt",), isolation=kind) as worktree:
         sh(worktree, f"mkdir d ../e; mount --bind '{data}' d; mount --bind '{data}' ../e")
         sh(worktree, "mount -t tmpfs none ../scratch")
         worktree.freeze()
         worktree.mend()
-        assert worktree.restore(["a.txt"]) == ()
+        assert worktree.restore() == ()
     assert worktree.leftover == ()
     assert list(places.iterdir()) == []
 
@@ -144,18 +144,18 @@ def test_restoring_below_a_mount(repo: Repo, places: Path, data: Path, above: st
     repo.write(path, "protected\n")
     repo.write("p/q/other", "x\n")
     repo.commit()
-    with opened(repo.path) as worktree:
+    with opened(repo.path, (path,)) as worktree:
         mount("--bind", data, worktree.path / above)
         worktree.mend()
-        assert path in worktree.restore([path]) or above == ""
+        assert path in worktree.restore() or above == ""
         assert (worktree.path / path).read_text() == "protected\n"
         assert (data / "a.txt").read_text() == "mine"
 
 
 def test_restoring_a_file_that_is_a_mount(repo: Repo, places: Path, data: Path) -> None:
-    with opened(repo.path) as worktree:
+    with opened(repo.path, ("a.txt",)) as worktree:
         mount("--bind", data / "a.txt", worktree.path / "a.txt")
-        assert worktree.restore(["a.txt"]) == ("a.txt",)
+        assert worktree.restore() == ("a.txt",)
         assert (worktree.path / "a.txt").read_text() == "a\n"
 
 

@@ -3,7 +3,7 @@
 import contextlib
 import os
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -46,9 +46,11 @@ def running(cwd: Path, *, base: str | None = None, **options: Any) -> Iterator[I
 
 
 @contextlib.contextmanager
-def opened(cwd: Path, *, base: str | None = None, **options: Any) -> Iterator[Worktree]:
-    """One worktree of a run started in `cwd`."""
-    with running(cwd, base=base, **options) as isolation, isolation.open() as worktree:
+def opened(
+    cwd: Path, protected: Sequence[str] = (), *, base: str | None = None, **options: Any
+) -> Iterator[Worktree]:
+    """One worktree of a run started in `cwd`; `protected` can be restored."""
+    with running(cwd, base=base, **options) as isolation, isolation.open(protected) as worktree:
         yield worktree
 
 

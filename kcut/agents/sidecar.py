@@ -9,6 +9,7 @@ from typing import Any
 from kcut.agents.values import DECODER, amount, count, label, mapping
 from kcut.model.outcome import Void
 from kcut.model.trial import Tokens, Usage
+from kcut.system.files import LACKING
 
 #: A longer file is no sidecar.
 SIZE = 1024 * 1024
@@ -23,11 +24,18 @@ class Sidecar:
 
 
 def read_sidecar(path: Path) -> Sidecar | None:
-    """The sidecar at `path`; None if there is none, or if it is no regular file of reasonable size."""
+    """The sidecar at `path`; None if there is none, or if it is no regular file of reasonable size.
+
+    OSError if the machine lacks what it takes to look.
+    """
     try:
         # a FIFO would hold the opening up, and a link leads to a file that the task did not write
         handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    except (OSError, ValueError):
+    except OSError as error:
+        if error.errno in LACKING:
+            raise
+        return None
+    except ValueError:
         return None
     data = bytearray()
     try:
@@ -35,7 +43,9 @@ def read_sidecar(path: Path) -> Sidecar | None:
             return None
         while len(data) <= SIZE and (chunk := os.read(handle, SIZE + 1 - len(data))):
             data += chunk
-    except OSError:
+    except OSError as error:
+        if error.errno in LACKING:
+            raise
         return None
     finally:
         os.close(handle)

@@ -4,18 +4,18 @@ Start-up loads click and nothing heavy: a command's module is imported when the 
 """
 
 import contextlib
-import errno
 import importlib
 import os
 import signal
 import sys
-from types import FrameType
 from typing import NoReturn
 
 import click
 
 from kcut import __version__
-from kcut.model.errors import EXIT_BUG, EXIT_USAGE, Interrupted, KcutError
+from kcut.model.errors import EXIT_BUG, EXIT_USAGE, KcutError
+from kcut.system import signals
+from kcut.system.faults import MACHINE_FAULTS, mend
 
 #: name -> (one line of help). The module of a command is `kcut.cli.<name>`, its command object `command`.
 COMMANDS = {
@@ -32,12 +32,6 @@ COMMANDS = {
     "schema": "Print the JSON Schema of a file that kcut writes.",
     "completion": "Print the completion script of a shell.",
 }
-
-#: Not kcut's bugs: a full, read-only or broken disk, no more files, processes or memory, a path that cannot be.
-MACHINE_FAULTS = frozenset(
-    {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN}
-    | {errno.ENAMETOOLONG, errno.ELOOP, errno.EACCES, errno.EPERM, errno.ENOTDIR}
-)
 
 CONTEXT = {"help_option_names": ["-h", "--help"], "auto_envvar_prefix": "KCUT", "max_content_width": 100}
 
@@ -111,12 +105,6 @@ def complain(message: str, remedy: str | None = None) -> None:
             click.echo(f"      {line}", err=True)
 
 
-def _raise_interrupted(signum: int, _frame: FrameType | None) -> NoReturn:
-    for other in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(other, signal.SIG_IGN)  # on the way out: a further signal must not cut the last words
-    raise Interrupted(f"stopped by {signal.Signals(signum).name}", signum=signum)
-
-
 def _bug(error: BaseException) -> int:
     """Write the traceback where the user can find it, and say where."""
     import tempfile
@@ -152,7 +140,11 @@ def run(args: list[str] | None = None) -> int:
     except OSError as error:
         if error.errno not in MACHINE_FAULTS:
             return _bug(error)
-        complain(f"{error.strerror or error}: {error.filename or 'the result could not be written'}")
+        if error.filename is None:
+            complain(f"{error.strerror or error}: the result could not be written")
+        else:
+            where = os.fsdecode(error.filename)
+            complain(f"{error.strerror or error}: {where}", f"{mend(error, where, 'accessible')}, then run again")
         return EXIT_USAGE
     except Exception as error:  # noqa: BLE001  # the last net: a bug must not look like a verdict
         return _bug(error)
@@ -164,13 +156,15 @@ def main() -> NoReturn:
     if sys.platform not in {"linux", "darwin"}:
         complain(f"kcut runs on Linux and macOS, not on {sys.platform}")
         sys.exit(EXIT_USAGE)
-    for signum in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        if signal.getsignal(signum) is not signal.SIG_IGN:  # nohup, or a background job of a plain script
-            signal.signal(signum, _raise_interrupted)
-    _open_streams()
-    code = run()
-    for signum in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(signum, signal.SIG_IGN)  # the exit code is decided
+    try:
+        signals.raise_told()
+        _open_streams()
+        code = run()
+        signals.ignore()  # the exit code is decided
+    except signals.Told as told:
+        complain(f"stopped by {signal.Signals(told.signum).name}")
+        code = 128 + told.signum
+        signals.ignore()
     try:
         sys.stdout.flush()
     except BrokenPipeError:

@@ -198,7 +198,7 @@ def _run(ask: Ask | None, options: dict[str, Any]) -> int:
     from kcut.resolve import resolve
     from kcut.store import Store
     from kcut.system.clock import SystemClock
-    from kcut.system.git import toplevel
+    from kcut.system.git import end_running, toplevel
     from kcut.system.signals import StopSignals
 
     cwd, clock = Path.cwd(), SystemClock()
@@ -216,7 +216,7 @@ def _run(ask: Ask | None, options: dict[str, Any]) -> int:
         color=wants_color(options["color"], sys.stderr),
     )
     root = ready.checkout.root if ready is not None else toplevel(cwd)
-    with StopSignals() as stop:
+    with StopSignals(end_running) as stop:
         world: dict[str, Any] = {
             "engine": LocalEngine(options["jobs"]),
             "clock": clock,
@@ -230,7 +230,7 @@ def _run(ask: Ask | None, options: dict[str, Any]) -> int:
                 else:
                     done = resume(options["resume"], cwd, store=store, **world)
         except KcutError as error:
-            if stop.signum is None:
+            if stop.signum is None or isinstance(error, Interrupted):
                 raise
             raise Interrupted(error.message, signum=stop.signum, remedy=error.remedy) from error
     if done.stopped is not None:

@@ -136,12 +136,13 @@ def _benchmark(place: Path) -> "Finished":
     from kcut.resolve import resolve
     from kcut.store import Store
     from kcut.system.clock import SystemClock
+    from kcut.system.git import end_running
     from kcut.system.signals import StopSignals
 
     ask = Ask(component=COMPONENT, task="./agent.sh", spec="specs/tidy.md", k=5, seed=SEED)
     clock = SystemClock()
     observer: Any = progress(clock.monotonic, live=False, quiet=False, verbose=False, color=False)
-    with StopSignals() as stop:
+    with StopSignals(end_running) as stop:
         ready = resolve(ask, place, os.environ)
         with Store.open(place) as store, observer:
             return benchmark(ready, engine=LocalEngine(2), store=store, clock=clock, stop=stop, observer=observer)

@@ -10,7 +10,9 @@ import click
 
 from kcut.model.errors import NotReady, UsageFault
 from kcut.report.text import plain
+from kcut.system.files import read_regular
 
+_LIMIT = 1 << 22  # bytes
 OWN_FILE, SHARED_FILE = "kcut.toml", "pyproject.toml"
 
 
@@ -107,9 +109,9 @@ def _read(path: Path) -> dict[str, Any] | None:
     import tomllib
 
     try:
-        text = path.read_bytes().decode("utf-8-sig")
+        text = read_regular(path, limit=_LIMIT).decode("utf-8-sig")
     except OSError as error:
-        absent = isinstance(error, FileNotFoundError | IsADirectoryError)
+        absent = isinstance(error, FileNotFoundError) or os.path.isdir(path)  # noqa: PTH112  # may not be searched
         if absent and (path.name == SHARED_FILE or not os.path.lexists(path)):
             return None  # what else has kcut's own name is meant for kcut
         raise UsageFault(f"{path.name} cannot be read: {error.strerror}") from error

@@ -4,6 +4,9 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
+from kcut.system.files import read_regular
+
+_LIMIT = 1 << 24  # bytes, more than any has
 _ESCAPES = {"a": 7, "b": 8, "t": 9, "n": 10, "v": 11, "f": 12, "r": 13, '"': 34, "\\": 92}
 _NAMES = {code: letter for letter, code in _ESCAPES.items()}
 
@@ -74,7 +77,7 @@ def object_folders(objects: Path) -> tuple[Path, ...]:
             return
         found[real] = None
         try:
-            text = (real / "info" / "alternates").read_bytes()
+            text = read_regular(real / "info" / "alternates", limit=_LIMIT)
         except OSError:
             return
         for entry in entries(text):

@@ -12,6 +12,7 @@ from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 
 from kcut.isolation.checkout import Checkout
+from kcut.system.files import read_regular
 from kcut.system.git import Git
 
 #: Settings of one value that decide how files come out of a checkout, how they compare, and who commits.
@@ -43,6 +44,7 @@ _LFS = re.compile(r"^lfs\.(?!url$|pushurl$|storage$|.*\.access$|.*\.locksverify$
 _TRANSPORT = re.compile(r"^(http\..+|credential\..+|url\..+\.insteadof|core\.(sshcommand|gitproxy)|ssh\.variant)$")
 #: Where git looks if the setting is missing, below the configuration folder of HOME.
 _DEFAULTS = {"core.attributesfile": "attributes", "core.excludesfile": "ignore"}
+_LIMIT = 1 << 28  # bytes; a list of sparse paths may be long
 #: An address to push to that leads nowhere.
 NO_PUSH = "kcut-has-switched-pushing-off"
 
@@ -123,7 +125,7 @@ def _files(checkout: Checkout) -> dict[str, bytes]:
         "info/exclude": checkout.common_dir / "info" / "exclude",
         "info/sparse-checkout": checkout.git_dir / "info" / "sparse-checkout",
     }
-    return {name: path.read_bytes() for name, path in places.items() if path.is_file()}
+    return {name: read_regular(path, limit=_LIMIT) for name, path in places.items() if path.is_file()}
 
 
 def _address(git: Git, remote: str, root: Path) -> str:

@@ -9,6 +9,7 @@ from urllib.parse import unquote
 
 from kcut.isolation.checkout import Checkout
 from kcut.isolation.state import is_state
+from kcut.system.files import read_regular
 from kcut.system.git import scrub
 
 #: Markers by which an agent's CLI would take a trial for a part of the session that kcut was started from.
@@ -71,7 +72,7 @@ def _sources(venv: Path) -> Iterator[str]:
 
 def _text(file: Path) -> str:
     try:
-        return file.read_text(encoding="utf-8", errors="replace")[:100_000]
+        return read_regular(file, limit=1 << 22).decode("utf-8", "replace")[:100_000]
     except OSError:
         return ""
 

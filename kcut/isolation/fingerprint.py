@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kcut.isolation.checkout import Checkout, status
-from kcut.model.errors import NotReady
+from kcut.model.errors import Interrupted, NotReady
 
 #: Seconds that git gets: a filter of the user's that hangs must not hang the run.
 _LIMIT = 120.0
@@ -41,7 +41,7 @@ def fingerprint(checkout: Checkout, links: Sequence[str] = ()) -> Fingerprint:
     """
     try:
         result = checkout.git().must(*status(checkout, "--branch", "--porcelain=v2"), timeout=_LIMIT)
-    except NotReady:
+    except (NotReady, Interrupted):
         return Fingerprint("", {}, known=False)
     fields = result.fields()
     head = "\n".join(field for field in fields if field.startswith(("# branch.oid", "# branch.head")))

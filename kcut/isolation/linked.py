@@ -5,6 +5,7 @@ import errno
 import fcntl
 import os
 import stat
+import time
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
@@ -15,15 +16,31 @@ from kcut.system.files import remove_tree
 
 #: Endings of a registration's folder for the moment before it is moved in, and after it was moved out.
 _COMING, _GOING = ".new", ".old"
+#: Seconds to wait for the lock; what is done under it takes milliseconds.
+_PATIENCE = 20.0
+#: Bytes that are read of a file with a path: a trial can make it as long as it likes.
+_LONGEST = 1 << 16
 
 
 @contextlib.contextmanager
 def _alone(common_dir: Path) -> Iterator[None]:
-    """One kcut process at a time; the lock is on the folder itself, so nothing is written for it."""
+    """One kcut process at a time; the lock is on the folder itself, so nothing is written for it.
+
+    Who holds it for long is no kcut, or one that was stopped: that is not waited for.
+    """
     handle = os.open(common_dir, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        with contextlib.suppress(OSError):
-            fcntl.flock(handle, fcntl.LOCK_EX)
+        patience = time.monotonic() + _PATIENCE
+        while True:
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                if time.monotonic() < patience:
+                    time.sleep(0.005)
+                    continue
+            except OSError:
+                pass  # no locks here
+            break
         yield
     finally:
         os.close(handle)
@@ -120,7 +137,8 @@ def _target(admin: Path) -> Path | None:
     try:
         if not stat.S_ISREG((admin / "gitdir").lstat().st_mode):
             return admin  # a trial's pipe would keep us waiting
-        target = os.fsdecode((admin / "gitdir").read_bytes()).removesuffix("\n")
+        with (admin / "gitdir").open("rb") as file:
+            target = os.fsdecode(file.read(_LONGEST)).removesuffix("\n")
     except FileNotFoundError:
         return None
     except OSError:

@@ -5,7 +5,7 @@ import os
 import secrets
 import shutil
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -17,6 +17,7 @@ from kcut.isolation.extras import Extras, find_extras
 from kcut.isolation.freeze import Freezer, is_folder
 from kcut.isolation.origin import Origin, make_origin
 from kcut.isolation.place import MARKERS, find_place, marker_above
+from kcut.isolation.pristine import remember
 from kcut.isolation.repository import literal_pattern, write_admin
 from kcut.isolation.worktree import Worktree, uncover
 from kcut.model.errors import NotReady
@@ -97,8 +98,8 @@ class Isolation:
             self._lease.release()
 
     @contextlib.contextmanager
-    def open(self) -> Iterator[Worktree]:
-        """A fresh worktree at the base, removed afterwards unless it is kept.
+    def open(self, protected: Sequence[str] = ()) -> Iterator[Worktree]:
+        """A fresh worktree at the base, removed afterwards unless it is kept. `protected` are paths to be restored.
 
         Raises CheckoutFailed, with git's own message, if it cannot be made.
         """
@@ -106,23 +107,25 @@ class Isolation:
         folder = self.place / name
         index = self._own / f"{name}.index"
         kept = self._own / f"{name}{leftovers.KEPT}"
+        copies = self._own / f"{name}.copies"
         worktree: Worktree | None = None
         try:
             try:
                 self._look_around()
                 folder.mkdir()
                 self._fill(folder, index)
+                freezer = Freezer(self._origin, folder / "tree", index, self._frozen)
+                pristine = remember(folder / "tree", protected, copies)
+                worktree = Worktree(folder, self._checkout.subdir, freezer, kept, pristine)
             except CheckoutFailed:
                 raise
             except (OSError, NotReady) as error:
                 remedy = error.remedy if isinstance(error, NotReady) else None
                 raise CheckoutFailed(f"the worktree could not be made: {error}", remedy=remedy) from error
-            freezer = Freezer(self._origin, folder / "tree", index, self._frozen)
-            worktree = Worktree(folder, self._checkout.subdir, freezer, kept)
             yield worktree
         finally:
             if worktree is None or not worktree.kept:
-                left = self._remove(folder, index)
+                left = self._remove(folder, index, copies)
                 if worktree is not None:
                     worktree.leftover = tuple(left)
 
@@ -164,16 +167,21 @@ class Isolation:
         if subdir and not is_folder(tree / subdir):
             raise missing_subdir(subdir, self._origin.commit)
 
-    def _remove(self, folder: Path, index: Path) -> list[str]:
+    def _remove(self, folder: Path, index: Path, copies: Path) -> list[str]:
+        """Remove a trial's folder, and its files in kcut's own part; returns what stays, with the reason."""
         left: list[str] = []
-        if self._plan.isolation == "worktree":
-            left += linked.drop(self._checkout.common_dir, f"{self.place.name}-{folder.name}")
-        if self._reach():
-            left += remove_tree(folder)
-            with contextlib.suppress(OSError):
-                index.unlink()
-        elif os.path.lexists(self.place):
-            left.append(f"{folder}: {self.place} was replaced by a trial")
+        try:
+            if self._plan.isolation == "worktree":
+                left += linked.drop(self._checkout.common_dir, f"{self.place.name}-{folder.name}")
+            if self._reach():
+                left += remove_tree(folder)
+                index.unlink(missing_ok=True)
+                if copies.exists():
+                    left += remove_tree(copies)
+            elif os.path.lexists(self.place):
+                left.append(f"{folder}: {self.place} was replaced by a trial")
+        except OSError as error:  # the trial has its verdict all the same
+            left.append(f"{folder}: {error.strerror or error}")
         return left
 
     def _reach(self) -> bool:

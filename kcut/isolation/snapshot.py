@@ -15,6 +15,7 @@ from kcut.isolation.place import find_place
 from kcut.isolation.repository import Blueprint
 from kcut.isolation.state import before_links, without_adding
 from kcut.model.errors import NotReady, UsageFault
+from kcut.system.faults import mend
 from kcut.system.files import remove_tree
 from kcut.system.git import Git, join
 from kcut.system.lease import Lease
@@ -91,18 +92,23 @@ def _leased(checkout: Checkout, folder: Path) -> Iterator[Path]:
     from kcut.store.place import run_dir
 
     own = run_dir(checkout.root, folder.name)
+    lease: Lease | None = None
     try:
-        lease = Lease(own / f"lease-{folder.name}.json", {"folder": str(folder)})
-        folder.mkdir(mode=0o700)
-    except OSError as error:
-        raise NotReady(f"cannot write in {folder.parent} and {own}: {error.strerror}") from error
-    try:
+        try:
+            lease = Lease(own / f"lease-{folder.name}.json", {"folder": str(folder)})
+            folder.mkdir(mode=0o700)
+        except OSError as error:
+            at_fault = own if lease is None else folder.parent
+            raise NotReady(
+                f"cannot write in {at_fault}: {error.strerror or error}",
+                remedy=f"{mend(error, at_fault)}, then run again",
+            ) from error
         yield folder
     finally:
-        if not remove_tree(folder):
+        if lease is not None and not remove_tree(folder):
             lease.release()
-            with contextlib.suppress(OSError):
-                own.rmdir()
+        with contextlib.suppress(OSError):
+            own.rmdir()
 
 
 def write_snapshot(checkout: Checkout, git_dir: Path) -> str:

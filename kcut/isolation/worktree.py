@@ -2,17 +2,20 @@
 
 import contextlib
 import secrets
-from collections.abc import Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
+from kcut.isolation.blame import Start, settle
 from kcut.isolation.checkout import CheckoutFailed
 from kcut.isolation.freeze import Freezer, Frozen
-from kcut.isolation.restore import make_folder, restore
+from kcut.isolation.pristine import Pristine
+from kcut.isolation.restore import changed_paths, detach_around, make_folder, restore
 from kcut.system.files import identity
 from kcut.system.mounts import detach, mount_points
 
 #: Bytes of a diff that are kept.
 DIFF_BYTES = 4 << 20
+_PROTECTED = "protected files could not be restored"
 _REPLACED = "the trial replaced the folders around its worktree"
 
 
@@ -23,7 +26,9 @@ class Worktree:
     names what could not be removed and why.
     """
 
-    def __init__(self, folder: Path, subdir: str, freezer: Freezer, kept: Path) -> None:
+    def __init__(
+        self, folder: Path, subdir: str, freezer: Freezer, kept: Path, protected: Mapping[str, Pristine]
+    ) -> None:
         self.path = folder / "tree"
         self.cwd = self.path / subdir if subdir else self.path
         self.scratch = folder / "scratch"
@@ -31,6 +36,9 @@ class Worktree:
         self._folder = folder
         self._freezer = freezer
         self._kept = kept
+        self._protected = protected
+        self._own = kept.parent
+        self._start = Start.of(folder, freezer.index)
         self._known = {place: identity(place) for place in (folder.parent, folder)}
 
     def freeze(self) -> Frozen:
@@ -45,25 +53,41 @@ class Worktree:
     def mend(self) -> None:
         """Make sure that `cwd` is a folder again, so that a score can run.
 
-        A link in its place is not followed, and nothing is made in what was mounted there.
+        A link in its place is not followed, what is mounted over it is detached. Raises as `restore`.
         """
         if not self._reach():
-            return
-        with contextlib.suppress(OSError):
-            place = self.path
-            make_folder(place)
-            for part in self.cwd.relative_to(self.path).parts:
-                place /= part
-                make_folder(place)
+            raise CheckoutFailed(_REPLACED)
+        settle(self._mend, "the folder that the score runs in could not be made", self._start, self._own)
 
-    def restore(self, protected: Sequence[str]) -> tuple[str, ...]:
+    def _mend(self) -> None:
+        place = self.path
+        make_folder(place)
+        if self.cwd != place:
+            detach_around(place, [self.cwd.relative_to(place).as_posix()])
+        for part in self.cwd.relative_to(self.path).parts:
+            place /= part
+            make_folder(place)
+
+    def restore(self) -> tuple[str, ...]:
         """Give protected files their content of the base back; returns those that had another, sorted.
 
-        Raises CheckoutFailed if that cannot be done.
+        Raises CheckoutFailed if what the trial left does not let us, OSError if the machine does not.
         """
         if not self._reach():
-            raise CheckoutFailed(f"protected files could not be restored: {_REPLACED}")
-        return restore(self._freezer.origin, self.path, self._freezer.index, protected)
+            raise CheckoutFailed(f"{_PROTECTED}: {_REPLACED}")
+        changed: dict[str, Pristine] = {}
+
+        def act() -> None:
+            if not changed:
+                changed.update((path, self._protected[path]) for path in changed_paths(self.path, self._protected))
+            if changed:
+                restore(self.path, changed)
+
+        def need() -> int:
+            return sum(was.size for was in changed.values())
+
+        settle(act, _PROTECTED, self._start, self._own, need)
+        return tuple(changed)
 
     def _reach(self) -> bool:
         """Open the folders around the tree, kcut's own, which a trial may have closed; false if it cannot be.

@@ -2,15 +2,19 @@
 
 import contextlib
 import os
+import resource
+import shlex
 import shutil
 import sqlite3
+import stat
 import tempfile
-import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Literal
 
 from kcut.model.errors import NotReady
+from kcut.store.patience import CONTENDED, Patience, primary
+from kcut.system.faults import mend
 
 #: `kcut` in ASCII: tells this file from any other SQLite database.
 APPLICATION_ID = 0x6B637574
@@ -71,18 +75,14 @@ MIGRATIONS: tuple[Migration, ...] = (
 )
 SCHEMA_VERSION = len(MIGRATIONS)
 
-_CONTENDED = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
-
-
-def _primary(error: sqlite3.Error) -> int:
-    """SQLite's primary result code; the codes of `sqlite_errorcode` carry details above the low byte."""
-    return getattr(error, "sqlite_errorcode", 0) & 0xFF
+#: Files that SQLite opens beside the database.
+_BESIDE = ("-journal", "-wal", "-shm")
 
 
 def explain(error: sqlite3.Error, path: Path) -> NotReady:
     """What a user can do about an error of the database at `path`. The file is never touched for it."""
-    code = _primary(error)
-    if code in _CONTENDED:
+    code = primary(error)
+    if code in CONTENDED:
         return NotReady(
             f"another process holds the record {path} locked",
             remedy="wait until it is done, then run again; finished trials stay recorded",
@@ -99,6 +99,11 @@ def explain(error: sqlite3.Error, path: Path) -> NotReady:
         )
     if code in {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}:
         return damaged(path, str(error))
+    if code == sqlite3.SQLITE_IOERR and _files_are_limited():
+        return NotReady(
+            f"the limit on the size of files ends what can be recorded in {path}",
+            remedy="raise it (ulimit -f); finished trials stay recorded, and `kcut benchmark --resume last` goes on",
+        )
     if code in {sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM}:
         return NotReady(
             f"cannot use the record {path}: {error}", remedy="make the file and its folder readable and writable"
@@ -114,10 +119,10 @@ def damaged(path: Path, why: str) -> NotReady:
 
 
 def _file(path: Path) -> tuple[int, int] | None:
-    """Which file lies at a path, links followed; None if there is none."""
+    """Which file lies at a path, links followed; None if there is none. OSError if that cannot be told."""
     try:
         info = path.stat()
-    except OSError:
+    except (FileNotFoundError, NotADirectoryError):
         return None
     return info.st_dev, info.st_ino
 
@@ -130,19 +135,50 @@ def _disk_is_full(path: Path) -> bool:
     return space.f_bavail * space.f_frsize < 1 << 20
 
 
+def _files_are_limited() -> bool:
+    return resource.getrlimit(resource.RLIMIT_FSIZE)[0] != resource.RLIM_INFINITY
+
+
+def _must_not_wait(path: Path, endings: Sequence[str] = _BESIDE) -> None:
+    """Raise NotReady if a FIFO or a device lies where SQLite keeps what it writes beside the database.
+
+    It would be waited for without end, and no signal could be acted upon meanwhile. Of all else SQLite says itself
+    what is wrong with it.
+    """
+    real = os.path.realpath(path)
+    for ending in endings:
+        try:
+            mode = os.stat(real + ending).st_mode  # noqa: PTH116  # a string, and for every transaction
+        except OSError:
+            continue
+        if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+            raise NotReady(
+                f"{real}{ending} is not a file, and {path.name} needs that name for one",
+                remedy=f"remove it (rm {shlex.quote(real + ending)}), then run again",
+            )
+
+
 class Database:
     """A connection whose transactions are durable when they end. Use it from one thread, close it after use."""
 
-    def __init__(self, path: Path, connection: sqlite3.Connection, copy: Path | None = None) -> None:
+    def __init__(
+        self, path: Path, connection: sqlite3.Connection, patience: Patience, copy: Path | None = None
+    ) -> None:
         self.path = path
         self._connection = connection
+        self._patience = patience
         self._copy = copy
+        # a journal is opened anew in every transaction
+        self._anew = ("-journal",) if patience(lambda: _mode(connection)) == "delete" else ()
         self._known = None if copy is not None else _file(path)
 
     @property
     def lost(self) -> Literal["removed", "replaced"] | None:
         """What became of the file since it was opened: what is written goes with it. None if it is in its place."""
-        now = _file(self.path)
+        try:
+            now = _file(self.path)
+        except OSError:  # closed to us, which does not take away what lies there
+            return None
         if self._known is None or now == self._known:
             return None
         return "removed" if now is None else "replaced"
@@ -155,8 +191,9 @@ class Database:
 
     def rows(self, sql: str, *values: object) -> list[sqlite3.Row]:
         """All rows of a query. Raises NotReady if the file cannot be read."""
+        _must_not_wait(self.path, self._anew)
         try:
-            return self._connection.execute(sql, values).fetchall()
+            return self._patience(lambda: self._connection.execute(sql, values).fetchall())
         except sqlite3.Error as error:
             raise explain(error, self.path) from error
 
@@ -166,8 +203,9 @@ class Database:
 
         Raises NotReady if it cannot be made durable; an IntegrityError is the caller's to explain.
         """
+        _must_not_wait(self.path, self._anew)
         try:
-            with _immediate(self._connection):
+            with _immediate(self._connection, self._patience):
                 yield self._connection
         except sqlite3.IntegrityError:
             raise
@@ -176,12 +214,12 @@ class Database:
 
 
 @contextlib.contextmanager
-def _immediate(connection: sqlite3.Connection) -> Iterator[None]:
+def _immediate(connection: sqlite3.Connection, patience: Patience) -> Iterator[None]:
     """A transaction that takes the write lock at once: one that read first could not wait for it later."""
-    connection.execute("BEGIN IMMEDIATE")
+    patience(lambda: connection.execute("BEGIN IMMEDIATE"))
     try:
         yield
-        connection.execute("COMMIT")
+        patience(lambda: connection.execute("COMMIT"))
     except BaseException:
         with contextlib.suppress(sqlite3.Error):  # a full disk may have ended the transaction already
             connection.execute("ROLLBACK")
@@ -198,16 +236,18 @@ def open_database(
     """
     if path.exists() and not path.is_file():
         raise damaged(path, "it is not a file")
+    _must_not_wait(path)
+    patience = Patience(wait)
     try:
-        connection = _connect(path, wait, vfs, len(migrations))
+        connection = _connect(path, patience, vfs, len(migrations))
         try:
-            _migrate(connection, path, migrations)
+            _migrate(connection, path, migrations, patience)
+            return Database(path, connection, patience)
         except BaseException:
             connection.close()
             raise
     except sqlite3.Error as error:
         raise explain(error, path) from error
-    return Database(path, connection)
 
 
 def read_database(path: Path, *, wait: float = 60.0) -> Database:
@@ -217,10 +257,11 @@ def read_database(path: Path, *, wait: float = 60.0) -> Database:
     """
     if not os.path.lexists(path):
         connection = _settle(sqlite3.connect(":memory:", isolation_level=None))
-        _migrate(connection, path, MIGRATIONS)
-        return Database(path, connection)
+        _migrate(connection, path, MIGRATIONS, Patience(wait))
+        return Database(path, connection, Patience(wait))
     if os.access(path, os.W_OK) and os.access(path.parent, os.W_OK | os.X_OK):
         return open_database(path, wait=wait)
+    _must_not_wait(path)
     folder = Path(tempfile.mkdtemp(prefix="kcut-read-"))
     try:
         for suffix in ("", "-wal"):
@@ -231,9 +272,11 @@ def read_database(path: Path, *, wait: float = 60.0) -> Database:
     except BaseException as error:
         shutil.rmtree(folder, ignore_errors=True)
         if isinstance(error, OSError):
-            raise NotReady(f"cannot read the record {path}: {error.strerror or error}") from error
+            raise NotReady(
+                f"cannot read the record {path}: {error.strerror or error}", remedy=mend(error, path, "readable")
+            ) from error
         raise
-    return Database(path, copy._connection, folder)
+    return Database(path, copy._connection, Patience(wait), folder)
 
 
 def _settle(connection: sqlite3.Connection) -> sqlite3.Connection:
@@ -242,37 +285,34 @@ def _settle(connection: sqlite3.Connection) -> sqlite3.Connection:
     return connection
 
 
-def _connect(path: Path, wait: float, vfs: str | None, newest: int) -> sqlite3.Connection:
+def _connect(path: Path, patience: Patience, vfs: str | None, newest: int) -> sqlite3.Connection:
     """A connection in write-ahead mode, else with a rollback journal; every commit is synced to the disk.
 
     Nothing is written before the file is known to be kcut's.
     """
-    deadline = time.monotonic() + wait
-    uri = f"{path.absolute().as_uri()}?mode=rwc" + (f"&vfs={vfs}" if vfs else "")
-    exclusive = False
-    while True:
-        connection = sqlite3.connect(uri, uri=True, timeout=wait, isolation_level=None)
-        try:
-            if exclusive:
-                connection.execute("PRAGMA locking_mode = EXCLUSIVE")
-            fresh = _version(connection, path, newest) == 0
-            mode = _journal(connection, fresh=fresh, exclusive=exclusive)
-            # EXTRA also syncs the folder after a rollback journal went; write-ahead mode needs no more than FULL
-            connection.execute(f"PRAGMA synchronous = {'FULL' if mode == 'wal' else 'EXTRA'}")
-            connection.execute("PRAGMA fullfsync = ON")  # macOS: past the drive's own cache
-            return _settle(connection)
-        except sqlite3.OperationalError as error:
-            connection.close()
-            # the switch to write-ahead mode does not wait for locks by itself
-            if _primary(error) in _CONTENDED and time.monotonic() < deadline:
-                time.sleep(0.02)
-            elif _no_shared_memory(error) and not exclusive and path.is_file():
-                exclusive = True
-            else:
-                raise
-        except BaseException:
-            connection.close()
+    try:
+        return patience(lambda: _connected(path, vfs, newest, exclusive=False))
+    except sqlite3.OperationalError as error:
+        if not (_no_shared_memory(error) and path.is_file()):
             raise
+        return patience(lambda: _connected(path, vfs, newest, exclusive=True))
+
+
+def _connected(path: Path, vfs: str | None, newest: int, *, exclusive: bool) -> sqlite3.Connection:
+    uri = f"{path.absolute().as_uri()}?mode=rwc" + (f"&vfs={vfs}" if vfs else "")
+    connection = sqlite3.connect(uri, uri=True, timeout=0, isolation_level=None)
+    try:
+        if exclusive:
+            connection.execute("PRAGMA locking_mode = EXCLUSIVE")
+        fresh = _version(connection, path, newest) == 0
+        mode = _journal(connection, fresh=fresh, exclusive=exclusive)
+        # EXTRA also syncs the folder after a rollback journal went; write-ahead mode needs no more than FULL
+        connection.execute(f"PRAGMA synchronous = {'FULL' if mode == 'wal' else 'EXTRA'}")
+        connection.execute("PRAGMA fullfsync = ON")  # macOS: past the drive's own cache
+        return _settle(connection)
+    except BaseException:
+        connection.close()
+        raise
 
 
 def _journal(connection: sqlite3.Connection, *, fresh: bool, exclusive: bool) -> str:
@@ -287,9 +327,13 @@ def _journal(connection: sqlite3.Connection, *, fresh: bool, exclusive: bool) ->
     elif fresh:
         mode = connection.execute("PRAGMA journal_mode = WAL").fetchone()[0]
     else:
-        mode = connection.execute("PRAGMA journal_mode").fetchone()[0]
+        mode = _mode(connection)
     connection.execute("SELECT count(*) FROM sqlite_master").fetchone()  # the mode holds from here, and no lock does
     return str(mode)
+
+
+def _mode(connection: sqlite3.Connection) -> str:
+    return str(connection.execute("PRAGMA journal_mode").fetchone()[0])
 
 
 def _no_shared_memory(error: sqlite3.Error) -> bool:
@@ -303,13 +347,13 @@ def _no_shared_memory(error: sqlite3.Error) -> bool:
     }
 
 
-def _migrate(connection: sqlite3.Connection, path: Path, migrations: Sequence[Migration]) -> None:
+def _migrate(connection: sqlite3.Connection, path: Path, migrations: Sequence[Migration], patience: Patience) -> None:
     """Bring the schema to the newest version, a step per transaction; nothing is written if it is there."""
     while True:
-        version = _version(connection, path, len(migrations))
+        version = patience(lambda: _version(connection, path, len(migrations)))
         if version == len(migrations):
             return
-        with _immediate(connection):
+        with _immediate(connection, patience):
             # another process may have taken this step while this one waited for the lock
             if _version(connection, path, len(migrations)) != version:
                 continue

@@ -5,6 +5,7 @@ import os
 from pathlib import Path
 
 from kcut.model.errors import NotReady
+from kcut.system.faults import mend
 from kcut.system.files import write_atomic
 
 STATE = Path(".claude") / "eval"
@@ -86,8 +87,7 @@ def _must_be_inside(root: Path, part: Path) -> None:
 
 
 def _unwritable(folder: Path, error: OSError) -> NotReady:
-    mend = "free some space" if error.errno in {errno.ENOSPC, errno.EDQUOT} else "make the folder writable"
     return NotReady(
         f"cannot write in {folder}: {error.strerror or error}",
-        remedy=f"kcut keeps its record there; {mend}, then run again",
+        remedy=f"kcut keeps its record there; {mend(error, folder)}, then run again",
     )

@@ -10,7 +10,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 from kcut.system.mounts import MOUNTED, detach, mount_at, mount_of
+from kcut.system.signals import check
 
+#: What a machine lacks, for a moment or for good, when a call fails with one of these: no file or folder is at fault.
+LACKING = frozenset(
+    {errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN, errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.ENOLCK}
+)
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 #: How deep removal descends before it moves what lies deeper to the top: bounds open files and the stack.
 _DEEP = 64
@@ -52,8 +57,10 @@ def copy_tree(source: Path, target: Path) -> None:
     """Copy a file, a link or a folder with all that is in it: bytes, modes and times, links as links.
 
     What is at `target` already stays: folders are joined, files are not overwritten. Sockets, FIFOs and devices
-    are left out. Folders above `target` must exist. Raises OSError if something cannot be read or written.
+    are left out. Folders above `target` must exist. Raises OSError if something cannot be read or written,
+    Interrupted if what runs is to end.
     """
+    check()
     info = source.lstat()
     if stat.S_ISDIR(info.st_mode):
         if not target.is_dir() or target.is_symlink():
@@ -72,9 +79,14 @@ def copy_tree(source: Path, target: Path) -> None:
         shutil.copystat(source, target)
 
 
+def _at_once(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK)
+
+
 def _copy_bytes(source: Path, target: Path) -> None:
     """Copy a file's content; within a file system that can, the blocks are shared and nothing is written."""
-    with source.open("rb") as reader, target.open("xb") as writer:
+    # a FIFO may have taken the file's place meanwhile
+    with open(source, "rb", opener=_at_once) as reader, target.open("xb") as writer:  # for the opener
         if hasattr(os, "copy_file_range"):
             try:
                 while os.copy_file_range(reader.fileno(), writer.fileno(), 1 << 30):

@@ -3,14 +3,15 @@
 import contextlib
 import functools
 import os
-import signal
-import subprocess
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from kcut.model.errors import NotReady
+from kcut.system.proc_table import owner
+from kcut.system.signals import check, ending, held
+from kcut.system.spawn import Child
 
 #: Variables that point git at a repository or change what it does there, beyond `git rev-parse --local-env-vars`.
 _EXTRA = frozenset(
@@ -61,7 +62,31 @@ _PATHSPECS = frozenset({"GIT_LITERAL_PATHSPECS", "GIT_GLOB_PATHSPECS", "GIT_NOGL
 #: before that is kept from it by a transport that it is not allowed to use.
 _NO_FETCH = {"GIT_ALLOW_PROTOCOL": "none", "GIT_NO_LAZY_FETCH": "1"}
 _lock = threading.RLock()  # a signal handler may take it while its thread holds it
-_running: "set[subprocess.Popen[bytes]]" = set()
+_running: set[Child] = set()
+
+
+@contextlib.contextmanager
+def _attended(start: Callable[[], Child]) -> Iterator[Child]:
+    """git, started by `start` and nothing else; what of it still runs in the end is ended.
+
+    Raises Interrupted if what runs is to end.
+    """
+    check()
+    child: Child | None = None
+    try:
+        with held():  # it is known from its first moment, so that no signal leaves it behind
+            child = start()
+            with _lock:
+                _running.add(child)
+        if ending():  # told after the look and before it was known
+            child.kill()
+        yield child
+    finally:
+        if child is not None:
+            child.kill()
+            child.close()
+            with _lock:
+                _running.discard(child)
 
 
 @functools.cache
@@ -70,16 +95,16 @@ def local_variables() -> frozenset[str]:
     # some of the names keep git from answering at all
     env = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     try:
-        asked = subprocess.run(
-            ["git", "rev-parse", "--local-env-vars"],
-            env=env,
-            capture_output=True,
-            stdin=subprocess.DEVNULL,
-            check=False,
-        )
+        with _attended(lambda: Child(["git", "rev-parse", "--local-env-vars"], env, feed=False, errors=False)) as git:
+            said, _ = git.communicate()
     except OSError:
         return _LOCAL | _EXTRA
-    return frozenset(asked.stdout.decode("ascii", "replace").split() or _LOCAL) | _EXTRA
+    return frozenset(said.decode("ascii", "replace").split() or _LOCAL) | _EXTRA
+
+
+@functools.cache
+def _mark(pid: int) -> tuple[str, str]:
+    return owner(pid)
 
 
 def scrub(environ: Mapping[str, str]) -> dict[str, str]:
@@ -162,6 +187,7 @@ class Git:
     def environment(self) -> dict[str, str]:
         """The environment git runs in."""
         env = {name: value for name, value in scrub(os.environ).items() if name not in _PATHSPECS}
+        env |= dict([_mark(os.getpid())])  # by which what git started is ended if kcut is killed
         env |= {"GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "GIT_PAGER": "cat"}
         if not self.translated:
             env["LC_ALL"] = "C"
@@ -179,49 +205,40 @@ class Git:
     def run(self, *args: str, stdin: bytes | None = None, timeout: float | None = None) -> GitResult:
         """Run `git args...`; a nonzero exit is in the result, not an exception. Hooks and fsmonitor are off.
 
-        After `timeout` seconds git and what it started are ended. Raises NotReady if git cannot be started at all.
+        After `timeout` seconds git and what it started are ended. Raises NotReady if git cannot be started at all,
+        Interrupted if what runs is to end: the work of a git that was ended for that is not to be taken for done.
         """
-        source = subprocess.DEVNULL if stdin is None else subprocess.PIPE
-        process = self._start(args, stdin=source, stderr=subprocess.PIPE)
-        with process:
+        env = self.environment()
+        with _attended(lambda: self._start(args, env, feed=stdin is not None, errors=True)) as child:
             try:
-                stdout, stderr = process.communicate(stdin, timeout=timeout)
-            except subprocess.TimeoutExpired:
-                _end(process)
+                stdout, stderr = child.communicate(stdin, timeout)
+            except TimeoutError:
                 return GitResult(args, None, b"", b"")
-            except BaseException:
-                _end(process)
-                raise
-            finally:
-                with _lock:
-                    _running.discard(process)
-        return GitResult(args, process.returncode, stdout, stderr)
+        if child.code != 0:
+            check()
+        return GitResult(args, child.code, stdout, stderr)
 
     def head(self, *args: str, limit: int) -> tuple[bytes, bool]:
-        """The first `limit` bytes that `git args...` prints, and whether there was more (git is ended then)."""
-        process = self._start(args, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        with process:
-            assert process.stdout is not None  # noqa: S101  # for the type: a pipe was asked for
-            data = process.stdout.read(limit + 1)
-            if len(data) > limit:
-                _end(process)
-        with _lock:
-            _running.discard(process)
+        """The first `limit` bytes that `git args...` prints, and whether there was more (git is ended then).
+
+        Raises as `run`.
+        """
+        env = self.environment()
+        with _attended(lambda: self._start(args, env, feed=False, errors=False)) as child:
+            data = child.head(limit + 1)
+            if len(data) <= limit:
+                child.close()
+        if len(data) <= limit and child.code != 0:
+            check()
         return data[:limit], len(data) > limit
 
-    def _start(self, args: tuple[str, ...], *, stdin: int, stderr: int) -> "subprocess.Popen[bytes]":
+    def _start(self, args: tuple[str, ...], env: Mapping[str, str], *, feed: bool, errors: bool) -> Child:
         settings = (*_SETTINGS, *self.config)
-        argv = ["git", *(part for setting in settings for part in ("-c", setting)), *args]
+        where = ("-C", os.fspath(self.cwd))
+        argv = ["git", *where, *(part for setting in settings for part in ("-c", setting)), *args]
         try:
-            process = subprocess.Popen(
-                argv,
-                cwd=self.cwd,
-                env=self.environment(),
-                stdin=stdin,
-                stdout=subprocess.PIPE,
-                stderr=stderr,
-                start_new_session=True,  # a ^C at the terminal is kcut's to handle, not git's
-            )
+            os.stat(f"{self.cwd}/.")  # noqa: PTH116  # a Path would drop the dot, which asks for the right to enter
+            return Child(argv, env, feed=feed, errors=errors)
         except OSError as error:
             # what is wrong is the folder, or git
             if not os.path.isdir(self.cwd):  # noqa: PTH112  # a Path would raise where the parent is closed to us
@@ -229,9 +246,6 @@ class Git:
             if isinstance(error, FileNotFoundError):
                 raise NotReady("git is not installed", remedy="install git 2.31 or newer") from error
             raise NotReady(f"git cannot be started in {self.cwd}: {error.strerror}") from error
-        with _lock:
-            _running.add(process)
-        return process
 
     def ask(self, *args: str, stdin: bytes | None = None) -> str:
         """The text a git command prints; raises GitFailed if it fails."""
@@ -245,19 +259,11 @@ class Git:
         return result
 
 
-def _end(process: "subprocess.Popen[bytes]") -> None:
-    """End git and what it started; it leads a process group of its own."""
-    with contextlib.suppress(OSError):
-        os.killpg(process.pid, signal.SIGKILL)
-    process.kill()
-
-
 def end_running() -> None:
     """End every git process that kcut is waiting for, such as a checkout whose filter hangs."""
     with _lock:
-        for process in tuple(_running):
-            with contextlib.suppress(OSError):
-                os.killpg(process.pid, signal.SIGKILL)
+        for child in tuple(_running):
+            child.kill()
 
 
 def version() -> str:

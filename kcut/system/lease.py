@@ -8,6 +8,7 @@ import contextlib
 import fcntl
 import json
 import os
+import stat
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -45,8 +46,9 @@ class Lease:
             raise
 
     def release(self) -> None:
-        """Give the lease up: what it claimed is gone, or is to stay."""
-        self.path.unlink(missing_ok=True)
+        """Give the lease up: what it claimed is gone, or is to stay. What cannot be removed is dead soon."""
+        with contextlib.suppress(OSError):
+            self.path.unlink()
         os.close(self._handle)
 
 
@@ -61,12 +63,12 @@ class DeadLease:
 def dead_lease(path: Path) -> DeadLease | None:
     """What a file says if its process was this user's and is gone; None if it lives, or the file is another's."""
     try:
-        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
         return None
     try:
         info = os.fstat(handle)
-        if info.st_uid != os.getuid():
+        if info.st_uid != os.getuid() or not stat.S_ISREG(info.st_mode):
             return None
         locked = _is_locked(handle)
         try:

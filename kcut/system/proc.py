@@ -16,8 +16,8 @@ from typing import Self
 
 from kcut.system.proc_call import SLACK, Call, make_request
 from kcut.system.proc_supervisor import KILL, TERM, Request
-from kcut.system.proc_table import Process, end, is_alive, marked, process_identity, send
-from kcut.system.proc_warden import START, SWEEP
+from kcut.system.proc_table import end_marked, is_alive, owner, process_identity, send
+from kcut.system.proc_warden import END, START, SWEEP
 
 __all__ = ["Ran", "Supervisors", "capped", "is_alive", "process_identity"]
 
@@ -215,18 +215,7 @@ class Supervisors:
 
     def _sweep(self, call: Call) -> int:
         """End what a lost supervisor left, by the marker, then (the warden does) by descent. How many were marked."""
-        found: set[int] = set()
-
-        def find() -> dict[int, Process]:
-            seen = marked(call.marker)
-            found.update(pid for pid, one in seen.items() if not one.dead)
-            return seen
-
-        def living(seconds: float) -> bool:
-            time.sleep(seconds)
-            return any(not one.dead for one in find().values())
-
-        end(find, living)
+        found = end_marked(call.marker)
         self._wake_warden()
         with contextlib.suppress(OSError):
             mine, other = socket.socketpair()
@@ -253,6 +242,7 @@ class Supervisors:
                                 _SCRIPT,
                                 str(other.fileno()),
                                 "adopt" if self._adopt else "group",
+                                *owner(os.getpid()),
                             ],
                             stdin=subprocess.DEVNULL,
                             stdout=subprocess.DEVNULL,
@@ -283,6 +273,8 @@ class Supervisors:
         channel, process = self._channel, self._warden
         self._channel = self._warden = None
         if channel is not None:
+            with contextlib.suppress(OSError):
+                channel.send(END)
             channel.close()
         if process is None:
             return

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 STUCK = 10.0
 #: Processes that may not be signalled get this long to go by themselves.
 REFUSED = 0.2
+#: The variable by which a process is known to be of a kcut that has no supervisor for it; it tells which kcut.
+OWNER = "_KCUT_OWNER"
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,9 +101,12 @@ def family(root: int, *, without: Iterable[int] = ()) -> dict[int, Process]:
     return found
 
 
-def marked(marker: str) -> dict[int, Process]:
-    """The processes that were started with a variable of that name in their environment, as far as that shows."""
-    sign = os.fsencode(marker) + b"="
+def marked(marker: str, value: str = "") -> dict[int, Process]:
+    """The processes that were started with a variable of that name in their environment, as far as that shows.
+
+    Its value begins with `value`.
+    """
+    sign = os.fsencode(f"{marker}={value}")
     if has_proc():
         return {
             pid: process
@@ -110,6 +115,28 @@ def marked(marker: str) -> dict[int, Process]:
         }
     pids = {int(line.split()[0]) for line in ask_ps("-axEwwo", "pid=,command=") if sign in line}
     return {pid: process for pid, process in table_by_ps().items() if pid in pids}
+
+
+def owner(pid: int) -> tuple[str, str]:
+    """Name and value of the variable that marks what this process of kcut starts without a supervisor."""
+    return OWNER, f"{pid}:{process_identity(pid)};"
+
+
+def end_marked(marker: str, value: str = "") -> set[int]:
+    """End what `marked` sees; returns the pids that it saw alive."""
+    found: set[int] = set()
+
+    def find() -> dict[int, Process]:
+        seen = marked(marker, value)
+        found.update(pid for pid, one in seen.items() if not one.dead)
+        return seen
+
+    def living(seconds: float) -> bool:
+        time.sleep(seconds)
+        return any(not one.dead for one in find().values())
+
+    end(find, living)
+    return found
 
 
 def send(pid: int, number: int, *, group: bool = False) -> bool:

@@ -15,10 +15,11 @@ import time
 from collections.abc import Callable
 
 from kcut.system.proc_supervisor import UNCATCHABLE, Bell, Supervisor, describe
-from kcut.system.proc_table import STUCK, Process, end, family, has_proc, send
+from kcut.system.proc_table import STUCK, Process, end, end_marked, family, has_proc, send
 
-#: What kcut asks for: a supervisor; that everything is ended which a lost supervisor (its pid comes) has left.
-START, SWEEP = b"r", b"s"
+#: What kcut asks for: a supervisor; that everything is ended which a lost supervisor (its pid comes) has left; last,
+#: that the warden ends: without it kcut was killed.
+START, SWEEP, END = b"r", b"s", b"e"
 _SUBREAPER = 36  # PR_SET_CHILD_SUBREAPER
 
 
@@ -43,10 +44,15 @@ def adopter() -> Callable[[], bool]:
 
 
 class Warden:
-    """Forks supervisors, and ends what a supervisor that was killed has left."""
+    """Forks supervisors, and ends what a supervisor that was killed has left, and what kcut has that was killed.
 
-    def __init__(self, channel: socket.socket, *, adopts: bool) -> None:
+    `owner` marks what kcut starts without a supervisor: a variable's name, and its value.
+    """
+
+    def __init__(self, channel: socket.socket, *, adopts: bool, owner: tuple[str, str]) -> None:
         self.channel = channel
+        self.owner = owner
+        self.told = False
         self.adopt = adopter()
         self.adopts = adopts and has_proc() and self.adopt()
         self.bell = Bell()
@@ -60,11 +66,19 @@ class Warden:
                 end(self.orphans, self.reap)
             if ready and not self.answer():
                 break
+        if not self.told:
+            self.end_owned()
         self.outlast(self.live.copy(), STUCK + 5.0)
         for pid in self.live:
             send(pid, signal.SIGKILL)
         self.outlast(self.live.copy(), STUCK)
         end(self.orphans, self.reap)
+
+    def end_owned(self) -> None:
+        """End what kcut was doing itself when it was killed; what it was just starting shows a moment later."""
+        for pause in (0.0, 0.1):
+            time.sleep(pause)
+            end_marked(*self.owner)
 
     def outlast(self, pids: set[int], seconds: float) -> None:
         """Wait until these supervisors have ended, or so long."""
@@ -80,7 +94,8 @@ class Warden:
             said, ancillary, _, _ = self.channel.recvmsg(1, size, getattr(socket, "MSG_CMSG_CLOEXEC", 0))
         except OSError:
             return False
-        if not said:
+        if not said or said == END:
+            self.told = bool(said)
             return False
         handles: list[int] = []
         for level, kind, data in ancillary:
@@ -155,11 +170,11 @@ class Warden:
         return any(not one.dead for _ in range(2) for one in self.orphans().values())
 
 
-def main(handle: int, *, adopts: bool) -> None:
+def main(handle: int, *, adopts: bool, owner: tuple[str, str]) -> None:
     """Serve the socket with that descriptor."""
     gc.disable()
     settle_signals()
     os.chdir("/")
     channel = socket.socket(fileno=handle)
     channel.set_inheritable(False)
-    Warden(channel, adopts=adopts).serve()
+    Warden(channel, adopts=adopts, owner=owner).serve()
