@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 
 from kcut.stats.estimators import median, pass_at_k, pass_hat_k
-from kcut.stats.intervals import newcombe, wilson
+from kcut.stats.intervals import clopper_pearson, miettinen_nurminen, newcombe, tango, wilson
+from kcut.stats.normal import upper_point, upper_tail
+from kcut.stats.tango import tango_score
 
 ORACLE: dict[str, Any] = json.loads((Path(__file__).parent / "data" / "statistics.json").read_text())
 
@@ -88,6 +90,95 @@ def test_reference_wilson(row: dict[str, Any]) -> None:
 def test_reference_newcombe(row: dict[str, Any]) -> None:
     interval = newcombe(row["x1"], row["n1"], row["x2"], row["n2"])
     assert interval == pytest.approx(tuple(row["interval"]), rel=1e-12, abs=1e-14)
+
+
+@pytest.mark.parametrize("row", ORACLE["proportion_interval_95"], ids=lambda row: f"{row['successes']}-{row['n']}")
+def test_reference_clopper_pearson(row: dict[str, Any]) -> None:
+    found = clopper_pearson(row["successes"], row["n"])
+    assert found == pytest.approx(tuple(row["clopper_pearson"]), rel=1e-13, abs=1e-15)
+
+
+@pytest.mark.parametrize(
+    "row", ORACLE["miettinen_nurminen_95"], ids=lambda row: f"{row['x1']}-{row['n1']}-{row['x2']}-{row['n2']}"
+)
+def test_reference_miettinen_nurminen(row: dict[str, Any]) -> None:
+    interval = miettinen_nurminen(row["x1"], row["n1"], row["x2"], row["n2"])
+    assert interval == pytest.approx(tuple(row["interval"]), abs=5.1e-5)
+
+
+@pytest.mark.parametrize("row", ORACLE["tango_95"], ids=lambda row: f"{row['u']}-{row['v']}-{row['n']}")
+def test_reference_tango(row: dict[str, Any]) -> None:
+    assert tango(row["u"], row["v"], row["n"]) == pytest.approx(tuple(row["interval"]), rel=1e-12, abs=1e-14)
+
+
+@settings(deadline=None)
+@given(n=st.integers(1, 300), level=st.sampled_from([0.8, 0.9, 0.95, 0.99]), data=st.data())
+def test_clopper_pearson_agrees_with_scipy(n: int, level: float, data: st.DataObject) -> None:
+    c = data.draw(st.integers(0, n))
+    found = clopper_pearson(c, n, level=level)
+    expected = scipy_stats.binomtest(c, n).proportion_ci(level, method="exact")
+    assert found == pytest.approx((expected.low, expected.high), abs=1e-11)
+    assert found is not None
+    assert 0 <= found[0] <= c / n <= found[1] <= 1
+
+
+@settings(deadline=None)
+@given(n1=st.integers(1, 60), n2=st.integers(1, 60), data=st.data())
+def test_miettinen_nurminen_holds_the_difference_and_mirrors(n1: int, n2: int, data: st.DataObject) -> None:
+    x1, x2 = data.draw(st.integers(0, n1)), data.draw(st.integers(0, n2))
+    found, mirrored = miettinen_nurminen(x1, n1, x2, n2), miettinen_nurminen(x2, n2, x1, n1)
+    assert found is not None
+    assert mirrored == pytest.approx((-found[1], -found[0]), abs=1e-9)
+    assert -1 <= found[0] <= (x1 * n2 - x2 * n1) / (n1 * n2) <= found[1] <= 1
+    wider = miettinen_nurminen(x1, n1, x2, n2, level=0.99)
+    assert wider is not None
+    assert wider[0] <= found[0] + 1e-12
+    assert found[1] <= wider[1] + 1e-12
+
+
+@settings(deadline=None)
+@given(n=st.integers(1, 200), data=st.data())
+def test_tango_holds_the_difference_mirrors_and_ends_at_the_normal_point(n: int, data: st.DataObject) -> None:
+    u = data.draw(st.integers(0, n))
+    v = data.draw(st.integers(0, n - u))
+    found, mirrored = tango(u, v, n), tango(v, u, n)
+    assert found is not None
+    assert mirrored == pytest.approx((-found[1], -found[0]), abs=1e-9)
+    assert -1 <= found[0] <= (u - v) / n <= found[1] <= 1
+    if found[0] > -1 and u + v:
+        assert tango_score(u, v, n, found[0]) == pytest.approx(1.959964, abs=1e-3)
+
+
+def test_intervals_of_very_many_trials_end() -> None:
+    n = 50_000
+    for interval in (clopper_pearson(30_000, n), miettinen_nurminen(30_000, n, 0, n), tango(30_000, 0, n)):
+        assert interval is not None
+        assert 0.595 < interval[0] < 0.6 < interval[1] < 0.605
+
+
+@settings(deadline=None)
+@given(st.floats(1e-12, 0.999))
+def test_normal_points_agree_with_scipy(tail: float) -> None:
+    z = upper_point(tail)
+    assert z == pytest.approx(scipy_stats.norm.isf(tail), rel=1e-9, abs=1e-9)
+    assert upper_tail(z) == pytest.approx(tail, rel=1e-9)
+
+
+def test_levels_and_counts_that_cannot_be_are_refused() -> None:
+    for bad in (0.0, 1.0, -1.0):
+        with pytest.raises(ValueError, match="between 0 and 1"):
+            clopper_pearson(1, 2, level=bad)
+        with pytest.raises(ValueError, match="between 0 and 1"):
+            upper_point(bad)
+    with pytest.raises(ValueError, match="cannot be"):
+        clopper_pearson(3, 2)
+    with pytest.raises(ValueError, match="cannot be"):
+        miettinen_nurminen(3, 2, 1, 2)
+    with pytest.raises(ValueError, match="cannot be"):
+        tango(2, 1, 2)
+    assert clopper_pearson(0, 0) is None
+    assert miettinen_nurminen(0, 0, 1, 2) is None
+    assert tango(0, 0, 0) is None
 
 
 @settings(deadline=None)

@@ -1,12 +1,10 @@
 """The exact test of "the benefit is at least delta": what a CUT rests on."""
 
-from collections.abc import Callable
 from functools import lru_cache
-from itertools import accumulate
 from math import sqrt
 
-from kcut.stats.binomial import binomial_mass
-from kcut.stats.exact import check_table
+from kcut.stats.exact import ENUMERATED, check_table
+from kcut.stats.large import below, large_benefit_below
 from kcut.stats.maximum import maximum
 
 #: Scores nearer than this are ties: both tables are in the region, which can only make the p-value larger.
@@ -14,19 +12,19 @@ _TIE = 1e-9
 
 
 def score_z(x1: int, n1: int, x2: int, n2: int, delta: float) -> float:
-    """The score statistic of "first rate - second rate = delta" (Farrington and Manning 1990), 0 < delta < 1.
+    """The score statistic of "first rate - second rate = delta" (Farrington and Manning 1990), -1 < delta < 1.
 
     (x1/n1 - x2/n2 - delta) over its standard deviation at the likeliest rates that differ by exactly delta.
     """
     check_table(x1, n1, x2, n2)
-    p2 = _restricted(x1, n1, x2, n2, delta)
+    p2 = restricted_rate(x1, n1, x2, n2, delta)
     p1 = p2 + delta
     return (x1 / n1 - x2 / n2 - delta) / sqrt(p1 * (1 - p1) / n1 + p2 * (1 - p2) / n2)
 
 
-def _restricted(x1: int, n1: int, x2: int, n2: int, delta: float) -> float:
+def restricted_rate(x1: int, n1: int, x2: int, n2: int, delta: float) -> float:
     """The likeliest second rate if the first is higher by exactly delta: the root of the falling slope."""
-    low, high = 0.0, 1 - delta
+    low, high = max(0.0, -delta), min(1.0, 1 - delta)
     for _ in range(60):
         p2 = (low + high) / 2
         p1 = p2 + delta
@@ -41,8 +39,12 @@ def benefit_below(x1: int, n1: int, x2: int, n2: int, delta: float) -> float:
 
     The tables whose score statistic of "difference = delta" is at most this one's, at the pair of rates delta apart
     under which they are likeliest (`maximum`). The statistic rises with x1 and falls with x2, so the region is
-    a staircase, and no pair of rates further apart makes it likelier.
+    a staircase, and no pair of rates further apart makes it likelier. Above ENUMERATED trials in both groups together
+    the maximum is not proven, and p is precise to about a hundredth of itself (`large_benefit_below`).
     """
+    check_table(x1, n1, x2, n2)
+    if n1 + n2 > ENUMERATED:
+        return large_benefit_below(x1, n1, x2, n2, delta)
     limit = score_z(x1, n1, x2, n2, delta) + _TIE
     stairs = []
     edge = -1
@@ -50,23 +52,4 @@ def benefit_below(x1: int, n1: int, x2: int, n2: int, delta: float) -> float:
         while edge < n1 and score_z(edge + 1, n1, y, n2, delta) <= limit:
             edge += 1
         stairs.append(edge)
-    return min(1.0, maximum(_below(stairs, n1, delta), n1 + n2))
-
-
-def _below(stairs: list[int], n1: int, delta: float) -> Callable[[float], float]:
-    """The chance of x1 <= stairs[x2], as a function on [0, 1] of the second rate / (1 - delta)."""
-
-    def chance(share: float) -> float:
-        p2 = share * (1 - delta)
-        start, masses = binomial_mass(n1, p2 + delta)
-        up_to = list(accumulate(masses))
-        last = len(up_to) - 1
-        first, seconds = binomial_mass(len(stairs) - 1, p2)
-        total = 0.0
-        for y, mass in enumerate(seconds, first):
-            step = stairs[y] - start
-            if step >= 0:
-                total += mass * up_to[min(step, last)]
-        return total
-
-    return chance
+    return min(1.0, maximum(below(stairs, n1, delta), n1 + n2))
