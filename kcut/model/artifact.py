@@ -51,6 +51,15 @@ class TokenCounts(Record):
     cache_creation: Count
 
 
+def _absent(value: object) -> bool:
+    return value is None or value == ()
+
+
+def when_known(default: Any = None) -> Any:
+    """A field whose key is written only if it has a value: keys of designs that most runs do not use."""
+    return Field(default=default, exclude_if=_absent)
+
+
 class CohortSummary(Record):
     """One cohort. `k` trials were planned, `valid` count; rates are over the valid ones, None at 0.
 
@@ -77,6 +86,8 @@ class CohortSummary(Record):
     voids: dict[str, Count] = Field(default_factory=dict)
     void_attempts: Count = 0
     void_cost_usd: Money | None = None
+    median_cost_usd: Money | None = when_known()
+    median_tokens: float | None = when_known()
 
 
 class Warn(Record):
@@ -87,8 +98,30 @@ class Warn(Record):
     advice: str
 
 
+class CostFinding(Record):
+    """What the cohorts' costs say: `ratio` is WITH over WITHOUT (Hodges-Lehmann), `interval` its interval,
+    which holds the true ratio with a chance of `coverage`.
+
+    `lower` and `upper` are one-sided bounds of the ratio at the run's alpha each, `non_inferior` True if success is
+    shown to be no worse by more than `margin`.
+    """
+
+    ratio: float | None = None
+    interval: tuple[float, float] | None = None
+    coverage: float | None = None
+    lower: float | None = None
+    upper: float | None = None
+    margin: float | None = None
+    non_inferior: bool | None = None
+
+
 class Decision(Record):
-    """What the evidence supports. `difference` is with rate minus without rate, `interval` its 95 % interval."""
+    """What the evidence supports. `difference` is with rate minus without rate, `interval` its 95 % interval.
+
+    With several tasks the difference is the mean of the tasks' differences. `statistic` is that of a run that
+    stopped as soon as it was clear; `beta` the error of its CUT; `after` how many trials ended after the decision
+    and do not count.
+    """
 
     verdict: Verdict
     method: Literal["boschloo", "cmh", "sequential", "eprocess"] | None = None
@@ -101,7 +134,24 @@ class Decision(Record):
     interval: tuple[Real, Real] | None = None
     needed_k: Whole | None = None
     pairs: Count | None = None
+    beta: float | None = when_known()
+    after: Count | None = when_known()
+    objective: Literal["success", "cost"] | None = when_known()
+    cost: CostFinding | None = when_known()
     warnings: tuple[Warn, ...] = ()
+
+
+class TaskResult(Record):
+    """One task of several: its cohorts, and the difference of their rates with its 95 % interval."""
+
+    name: str
+    weight: float
+    task: str
+    score: str | None = None
+    with_: CohortSummary = Field(alias="with")
+    without: CohortSummary
+    difference: float | None = None
+    interval: tuple[float, float] | None = None
 
 
 class Base(Record):
@@ -161,6 +211,7 @@ class TrialRow(Record):
     turns: Count | None = None
     tokens: TokenCounts | None = None
     timed_out: Flag = False
+    task: str | None = when_known()
 
 
 class Artifact(Record):
@@ -184,5 +235,6 @@ class Artifact(Record):
     isolation: Literal["sealed", "worktree", "clone"] | None = None
     order: Order | None = None
     environment: Environment | None = None
+    tasks: tuple[TaskResult, ...] = when_known(())
     trials: tuple[TrialRow, ...] = ()
     max_k: Whole | None = None

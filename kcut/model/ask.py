@@ -40,3 +40,14 @@ class Ask:
     min_gain: str | None = None
     rule: Literal["point", "evidence"] = "point"
     max_cost: float | None = None
+    alpha: float = 0.05
+    delta: float = 0.20
+    beta: float = 0.10
+    until_decided: bool = False
+    anytime: bool = False
+    stop: Literal["decided", "keep-unreachable"] = "decided"
+    confirm_harm: bool = False
+    objective: Literal["success", "cost"] = "success"
+    margin: float = 0.10
+    tasks: str | None = None
+    aa: int = 0

@@ -5,6 +5,9 @@ from typing import Literal
 from kcut.model.artifact import Record
 from kcut.model.ask import Ask
 
+#: A number of pairs that stands for "as many as it takes".
+UNCAPPED = 1_000_000
+
 
 class SpecText(Record):
     """A checkpoint spec as it was read at the start: where from, and its text."""
@@ -18,7 +21,8 @@ class CheckoutPlan(Record):
 
     `base_rev` is what `--base` said, None for HEAD.
 
-    `snapshot` is the id of the tree that holds the uncommitted changes with `dirty: include`, else None.
+    `snapshot` is the id of the tree that holds the uncommitted changes with `dirty: include`, else None. `hidden` are
+    paths that no trial has: those of oracles that the base tracks.
     """
 
     base: str
@@ -30,18 +34,58 @@ class CheckoutPlan(Record):
     isolation: Literal["sealed", "worktree", "clone"] = Ask.isolation
     refs: Literal["head", "tags", "all"] = Ask.refs
     history: Literal["full", "none"] = Ask.history
+    hidden: tuple[str, ...] = ()
     copy_paths: tuple[str, ...] = ()
     link_paths: tuple[str, ...] = ()
     workdir: str | None = None
 
 
+class OraclePlan(Record):
+    """What is copied into a worktree when its task has ended: from where, to which path of the tree, and its hash.
+
+    `inside` if it lies in the checkout, at that same path.
+    """
+
+    source: str
+    place: str
+    inside: bool
+    digest: str
+
+
+class TaskPlan(Record):
+    """One task of a run and how it is scored; `score_line` is the score as an artifact records it."""
+
+    name: str
+    task: str
+    score: str | None = None
+    spec: SpecText | None = None
+    oracle: OraclePlan | None = None
+    weight: float = 1.0
+
+    @property
+    def score_line(self) -> str | None:
+        """The command, or the checkpoint command that a spec stands for; None: the task's own exit code."""
+        if self.score is None and self.spec is not None:
+            return f"kcut checkpoint {self.spec.path}"
+        return self.score
+
+
 class Plan(Record):
-    """One run. Times are seconds; `min_gain` is an exact fraction or decimal as text."""
+    """One run. Times are seconds; `min_gain` is an exact fraction or decimal as text.
+
+    `k` counts the pairs of each task; with `until_decided` it is the most pairs of all tasks together. `aa` is 0, or
+    how many benchmarks of the component against itself the run holds, one after the other. `tasks_file` is where the
+    tasks were read from, `tasks_score` and `tasks_spec` the score of those that have none of their own.
+    """
 
     component: str
     task: str
     score: str | None = None
     spec: SpecText | None = None
+    tasks: tuple[TaskPlan, ...] = ()
+    tasks_file: str | None = None
+    tasks_score: str | None = None
+    tasks_spec: str | None = None
     k: int
     out: str | None = None
     seed: int
@@ -63,13 +107,38 @@ class Plan(Record):
     min_gain: str | None = None
     rule: Literal["point", "evidence"] = Ask.rule
     max_cost: float | None = None
-    alpha: float = 0.05
-    delta: float = 0.20
-    beta: float = 0.10
+    alpha: float = Ask.alpha
+    delta: float = Ask.delta
+    beta: float = Ask.beta
+    until_decided: bool = Ask.until_decided
+    anytime: bool = Ask.anytime
+    stop: Literal["decided", "keep-unreachable"] = Ask.stop
+    confirm_harm: bool = Ask.confirm_harm
+    objective: Literal["success", "cost"] = Ask.objective
+    margin: float = Ask.margin
+    aa: int = Ask.aa
+
+    @property
+    def works(self) -> tuple[TaskPlan, ...]:
+        """The tasks in their order; one without a name if the run has no list of tasks."""
+        return self.tasks or (TaskPlan(name="", task=self.task, score=self.score, spec=self.spec),)
+
+    def work(self, pair: int) -> TaskPlan:
+        """The task of a pair: they take turns."""
+        works = self.works
+        return works[pair % len(works)]
+
+    @property
+    def pairs(self) -> int:
+        """The number of pairs, or the most there can be."""
+        return self.k if self.until_decided else self.k * len(self.works) * (self.aa or 1)
+
+    @property
+    def capped(self) -> bool:
+        """False if the run goes on until it is decided, however long that takes."""
+        return self.k < UNCAPPED
 
     @property
     def score_line(self) -> str | None:
-        """The score as the artifact records it: the command, or the checkpoint command a spec stands for."""
-        if self.score is None and self.spec is not None:
-            return f"kcut checkpoint {self.spec.path}"
-        return self.score
+        """The score as the artifact records it, that of the only task."""
+        return self.works[0].score_line if not self.tasks else None
