@@ -11,9 +11,10 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from kcut import __version__, artifacts
+from kcut.course import Course, pair_of
 from kcut.engine import Engine
 from kcut.isolation import Checkout, clean_environment, fingerprint, ignored_files, isolate, sweep
 from kcut.model.artifact import Artifact, Environment, Warn
@@ -66,6 +67,7 @@ class Finished:
     run: RunRecord
     artifact: Artifact
     path: Path | None
+    attempts: tuple[TrialRecord, ...] = ()
     kept: tuple[tuple[TrialKey, str], ...] = ()
     stopped: int | None = None
     done: int = 0
@@ -129,11 +131,14 @@ def resume(
             remedy="mend the cause, and start a new run",
         )
     if run.state == "finished":
-        artifact = assemble(run, store.attempts(run.run_id))
-        path = artifacts.reserve(git.toplevel(cwd), run.plan.component, run.plan.out)
-        if not path.exists():  # a later run's verdict is not for this one to replace
-            artifacts.write(path, artifact)
-        return Finished(run, artifact, path, again=True)
+        attempts = store.attempts(run.run_id)
+        artifact = assemble(run, attempts)
+        path = None
+        if not run.plan.aa:
+            path = artifacts.reserve(git.toplevel(cwd), run.plan.component, run.plan.out)
+            if not path.exists():  # a later run's verdict is not for this one to replace
+                artifacts.write(path, artifact)
+        return Finished(run, artifact, path, attempts, again=True)
     ready = again(run, cwd)
     store.claim(run.run_id)  # before the attempts are read: nobody else adds to them from here on
     return _go(
@@ -160,17 +165,17 @@ def _go(
     observer: Observer,
 ) -> Finished:
     schedule = TrialSchedule(ready.plan, recorded, clock.monotonic)
+    course = Course(ready.plan) if ready.plan.until_decided else None
     observer.began(run, ready, len(schedule.final))
     left: list[str] = []
     try:
+        world: dict[str, Any] = {"engine": engine, "store": store, "clock": clock, "stop": stop, "observer": observer}
         try:
-            left = _trials(
-                run, ready, schedule, engine=engine, store=store, clock=clock, stop=stop, observer=observer
-            )
+            left = _trials(run, ready, schedule, course, **world)
         except KcutError:
             if not stop.stopped:
                 raise
-        return _conclude(run, ready, schedule, left, store=store, clock=clock, stop=stop)
+        return _conclude(run, ready, schedule, course, left, store=store, clock=clock, stop=stop)
     except (KcutError, OSError) as error:
         # what is wrong can be mended: the run stays open for --resume
         update = {"state": "interrupted", "ended": timestamp(clock.now())}
@@ -193,6 +198,7 @@ def _trials(
     run: RunRecord,
     ready: Ready,
     schedule: TrialSchedule,
+    course: Course | None,
     *,
     engine: Engine,
     store: Store,
@@ -224,31 +230,41 @@ def _trials(
         stop.on_stop(halt, end, lambda: supervisors.stopped)
         bench = Bench(
             plan=plan,
-            spec=ready.spec,
+            works=ready.works,
             isolation=isolation,
             supervisors=supervisors,
             clock=clock,
             environ=clean_environment(os.environ),
-            protected=ready.protected,
             watch=watch,
             on_phase=observer.phase,
             logs=folder if plan.logs else None,
         )
-        if not any(event.kind == PROBED for event in store.events(run.run_id)):
-            result = probe(bench)
-            observer.probed(result)
-            if not result.stopped:
-                store.event(run.run_id, PROBED, {"passes": result.passes, "exit": result.exit})
+        _probe(run, bench, store=store, observer=observer)
         results = engine.map_unordered(partial(run_trial, bench=bench), schedule)
-        _record(run, schedule, results, store=store, supervisors=supervisors, observer=observer, stop=stop)
+        _record(run, schedule, course, results, store=store, supervisors=supervisors, observer=observer, stop=stop)
     with contextlib.suppress(OSError):
         folder.rmdir()  # empty unless there are logs
     return isolation.left
 
 
+def _probe(run: RunRecord, bench: Bench, *, store: Store, observer: Observer) -> None:
+    """Ask each task's score of the untouched base, unless this run has asked before."""
+    asked = {event.detail.get("task", "") for event in store.events(run.run_id) if event.kind == PROBED}
+    for number, work in enumerate(bench.works):
+        if work.plan.name in asked:
+            continue
+        result = probe(bench, number)
+        observer.probed(result)
+        if result.stopped:
+            return
+        detail = {"passes": result.passes, "exit": result.exit}
+        store.event(run.run_id, PROBED, detail | ({"task": result.task} if result.task else {}))
+
+
 def _record(
     run: RunRecord,
     schedule: TrialSchedule,
+    course: Course | None,
     results: Iterator[TrialRecord | None],
     *,
     store: Store,
@@ -256,15 +272,20 @@ def _record(
     observer: Observer,
     stop: StopSignals,
 ) -> None:
-    """Record every attempt the moment it ends; stop as soon as the run can only end invalid."""
+    """Record every attempt the moment it ends; stop as soon as the run can only end invalid.
+
+    Once it is clear, nothing new starts; what runs then comes to its end and is recorded.
+    """
     try:
+        _follow(course, schedule)
         for record in results:
             if record is None:
                 continue
             store.record(run.run_id, record)
             again_in = schedule.finished(record)
             observer.finished(record, again_in)
-            if early_invalid(run.plan, schedule.final) is not None and not stop.stopped:
+            _follow(course, schedule)
+            if early_invalid(run.plan, _judged(course, schedule)) is not None and not stop.stopped:
                 schedule.halt()
                 supervisors.stop()
     except BaseException:
@@ -272,10 +293,28 @@ def _record(
         raise
 
 
+def _follow(course: Course | None, schedule: TrialSchedule) -> None:
+    """Look at every pair that all before it have ended for; stop handing out trials once it is clear."""
+    if course is None:
+        return
+    while not course.over and schedule.pair_done(course.seen):
+        course.add(pair_of(schedule.pair_trials(course.seen)))
+    if course.over:
+        schedule.halt()
+
+
+def _judged(course: Course | None, schedule: TrialSchedule) -> tuple[TrialRecord, ...]:
+    """The trials that the run is judged by: those of pairs ahead of the course may never count."""
+    if course is None:
+        return schedule.final
+    return tuple(trial for trial in schedule.final if trial.key.pair < course.seen)
+
+
 def _conclude(
     run: RunRecord,
     ready: Ready,
     schedule: TrialSchedule,
+    course: Course | None,
     left: list[str],
     *,
     store: Store,
@@ -285,12 +324,13 @@ def _conclude(
     """Decide on what ran, write the artifact, and close the record."""
     attempts = schedule.attempts
     ended = timestamp(clock.now())
-    note = early_invalid(run.plan, schedule.final)
+    decided = course is not None and course.over
+    note = None if decided else early_invalid(run.plan, _judged(course, schedule))
     if note is None and schedule.unknown_cost:
         note = "--max-cost needs the cost of every trial, and a trial's cost is unknown"
-    whole = note is not None or schedule.complete or schedule.budget_stop
+    whole = note is not None or schedule.complete or schedule.budget_stop or decided
     if not whole and stop.signum is None:
-        raise AssertionError("a run ends complete, invalid, out of budget, or by a signal")
+        raise AssertionError("a run ends complete, decided, invalid, out of budget, or by a signal")
     state = "finished" if whole else "interrupted"
     run = run.model_copy(update={"note": note, "ended": ended, "state": state})
     if whole:  # what only the end shows is not recorded before it, so that a resumed run does not say it twice
@@ -300,13 +340,13 @@ def _conclude(
     path = None
     if whole and artifact.decision is not None and artifact.decision.verdict == "invalid":
         run = run.model_copy(update={"state": "invalid", "note": note or artifact.reason})
-    elif whole:
+    elif whole and not run.plan.aa:  # the component against itself is no verdict on it
         path = ready.artifact
         artifacts.write(path, artifact)
-    store.finish(run, artifact)
+    store.finish(run, None if run.plan.aa else artifact)
     kept = tuple((record.key, record.kept) for record in attempts if record.kept is not None)
     stopped = None if whole else stop.signum
-    return Finished(run, artifact, path, kept, stopped, len(schedule.final), lost=store.lost)
+    return Finished(run, artifact, path, attempts, kept, stopped, len(schedule.final), lost=store.lost)
 
 
 def _at_the_end(
@@ -315,10 +355,12 @@ def _at_the_end(
     """Warnings from the whole run, however often it was resumed."""
     for event in store.events(run.run_id):
         if event.kind == PROBED and event.detail.get("passes"):
+            task = event.detail.get("task")
             yield Warn(
                 code="baseline-passes",
-                evidence={"exit": event.detail.get("exit")},
-                advice="the score passes before any work was done: make it check what the task is to achieve",
+                evidence={"exit": event.detail.get("exit")} | ({"task": task} if task else {}),
+                advice=f"the score{f' of {task}' if task else ''} passes before any work was done: "
+                "make it check what the task is to achieve",
             )
     if store.lost is not None:
         yield Warn(
@@ -329,7 +371,7 @@ def _at_the_end(
         )
     if schedule.budget_stop:
         yield _budget_warning(run, schedule)
-    hints = _hints(ready.checkout, schedule.attempts)
+    hints = _hints(ready, schedule.attempts)
     yield from hints
     if left and not any(hint.code == "leftover" for hint in hints):
         yield Warn(
@@ -341,7 +383,7 @@ def _at_the_end(
 
 def _budget_warning(run: RunRecord, schedule: TrialSchedule) -> Warn:
     spent = sum(record.usage.cost_usd or 0.0 for record in schedule.attempts)
-    pairs = sum(schedule.pair_done(pair) for pair in range(run.plan.k))
+    pairs = sum(schedule.pair_done(pair) for pair in range(min(run.plan.pairs, len(schedule.final))))
     return Warn(
         code="budget-stop",
         evidence={"spentUsd": round(spent, 6), "maxCostUsd": run.plan.max_cost, "pairs": pairs},
@@ -349,7 +391,7 @@ def _budget_warning(run: RunRecord, schedule: TrialSchedule) -> Warn:
     )
 
 
-def _hints(checkout: Checkout, attempts: tuple[TrialRecord, ...]) -> list[Warn]:
+def _hints(ready: Ready, attempts: tuple[TrialRecord, ...]) -> list[Warn]:
     """What only the whole run shows: notes of trials, and files that the trials did not have."""
     warnings = [
         Warn(
@@ -387,7 +429,9 @@ def _hints(checkout: Checkout, attempts: tuple[TrialRecord, ...]) -> list[Warn]:
         )
     if attempts and not any(record.outcome.value == "pass" for record in attempts):
         exits = {(record.task_exit, record.score_exit, record.timed_out) for record in attempts}
-        ignored = ignored_files(checkout) if len(exits) == 1 else ()
+        ignored = ignored_files(ready.checkout) if len(exits) == 1 else ()
+        oracles = ready.plan.checkout.hidden
+        ignored = tuple(path for path in ignored if not any(f"{oracle}/".startswith(path) for oracle in oracles))
         if ignored:
             warnings.append(
                 Warn(

@@ -3,22 +3,16 @@
 import shlex
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from fractions import Fraction
 
-from kcut.decision import (
-    Point,
-    planned_base,
-    rate_of,
-    saturation,
-    trials_of,
-    void_balance,
-)
-from kcut.model.artifact import CohortSummary, Decision, Warn
+from kcut.decision import void_balance, weights_agree
+from kcut.model.artifact import CohortSummary, Decision, TaskResult, Verdict, Warn
 from kcut.model.outcome import Cohort, Void
 from kcut.model.plan import Plan
 from kcut.model.trial import TrialRecord
+from kcut.rates import Point, rate_of, saturation, trials_of
+from kcut.sizing import of_evidence
+from kcut.stats.heterogeneity import homogeneity, simpson
 from kcut.stats.intervals import newcombe
-from kcut.stats.planning import MOST
 from kcut.summary import final_trials, of_cohort
 
 #: What to do about trials that stayed void, by the reason.
@@ -40,12 +34,10 @@ VOID_ADVICE = {
 }
 #: Voids by which a component can keep an agent from starting.
 BLOCKING = frozenset({Void.STARTUP, Void.PROMPT_TOO_LONG})
+#: Effects that differ between tasks this significantly are said to differ.
+DIFFERS = 0.05
 #: How a shell says that it could not run a command.
 NOT_RUN = frozenset({126, 127})
-#: More trials narrow an interval by little: fewer than half as many again are not worth asking for.
-WORTHWHILE = Fraction(3, 2)
-#: A KEEP whose gain is known less precisely than this is worth more trials.
-WIDE = 0.5
 
 
 def void_advice(voids: dict[str, int], *, jobs: int = 2) -> str:
@@ -80,16 +72,10 @@ def of_run(attempts: Sequence[TrialRecord]) -> Iterator[Warn]:
     yield from _models_differ(attempts)
 
 
-def of_verdict(
-    plan: Plan,
-    attempts: Sequence[TrialRecord],
-    with_: CohortSummary,
-    without: CohortSummary,
-    *,
-    point: Point,
-    decision: Decision,
+def of_trials(
+    plan: Plan, attempts: Sequence[TrialRecord], with_: CohortSummary, without: CohortSummary
 ) -> Iterator[Warn]:
-    """Warnings about what the two rules can make of these trials. The run is valid."""
+    """Warnings about voids, cohorts that did the same, and tasks on which nothing can be gained."""
     if with_.voids or without.voids:
         together = Counter(with_.voids) + Counter(without.voids)
         yield Warn(
@@ -97,7 +83,7 @@ def of_verdict(
             evidence={"with": with_.voids, "without": without.voids},
             advice=f"{_stayed(with_, without)} stayed void: {void_advice(dict(together), jobs=plan.jobs)}",
         )
-    balance = void_balance(plan, attempts, with_, without)
+    balance = void_balance(plan, attempts)
     if balance.upset:
         yield Warn(
             code="void-imbalance",
@@ -110,7 +96,22 @@ def of_verdict(
             advice="trials that were void may have made the difference: mend their cause, then run again",
         )
     yield from _arms_identical(attempts)
-    yield from _saturated(with_, without)
+    if plan.objective == "success" or saturation(with_, without) == "failed":
+        yield from saturated(with_, without)
+
+
+def of_verdict(
+    plan: Plan,
+    attempts: Sequence[TrialRecord],
+    with_: CohortSummary,
+    without: CohortSummary,
+    *,
+    point: Point,
+    decision: Decision,
+    tasks: Sequence[TaskResult] = (),
+) -> Iterator[Warn]:
+    """Warnings about what the two rules can make of these trials. The run is valid."""
+    yield from of_trials(plan, attempts, with_, without)
     if (point.passed, decision.verdict) in {(True, "cut"), (False, "keep")}:
         other = "evidence" if plan.rule == "point" else "point"
         said = "pass" if point.passed else "fail"
@@ -120,7 +121,10 @@ def of_verdict(
             advice=f"the point rule says {said}, the evidence {decision.verdict}, and the exit code follows the "
             f"{plan.rule} rule: choose --rule {other} to follow the other",
         )
-    yield from _size(plan, with_, without, decision, upset=balance.upset)
+    yield from of_tasks(tasks)
+    yield from _weights(plan, tasks, decision)
+    upset = void_balance(plan, attempts).upset
+    yield from of_evidence(plan, attempts, with_, without, decision, upset=upset, tasks=tasks)
 
 
 def _stayed(with_: CohortSummary, without: CohortSummary) -> str:
@@ -217,7 +221,7 @@ def _arms_identical(attempts: Sequence[TrialRecord]) -> Iterator[Warn]:
         )
 
 
-def _saturated(with_: CohortSummary, without: CohortSummary) -> Iterator[Warn]:
+def saturated(with_: CohortSummary, without: CohortSummary) -> Iterator[Warn]:
     """The task is too easy or too hard to show a benefit."""
     evidence = {"with": _share(with_), "without": _share(without)}
     full = saturation(with_, without)
@@ -227,64 +231,58 @@ def _saturated(with_: CohortSummary, without: CohortSummary) -> Iterator[Warn]:
     elif full == "failed":
         advice = "the task is too hard to show a benefit: make it easier, or check that its score can pass"
         yield Warn(code="saturated", evidence=evidence, advice=advice)
-    elif rate_of(without) == 1:
+    elif rate_of(without) == 1 and not _worse(with_, without):
         advice = "WITHOUT passed every trial, so there is nothing left to gain: make the task harder"
         yield Warn(code="without-saturated", evidence=evidence, advice=advice)
+
+
+def _worse(with_: CohortSummary, without: CohortSummary) -> bool:
+    """True if the whole interval of the gain lies below 0: then it is harm that matters."""
+    interval = newcombe(with_.successes, trials_of(with_), without.successes, trials_of(without))
+    return interval is not None and interval[1] < 0
 
 
 def _share(cohort: CohortSummary) -> str:
     return f"{cohort.successes}/{trials_of(cohort)}"
 
 
-def _size(
-    plan: Plan, with_: CohortSummary, without: CohortSummary, decision: Decision, *, upset: bool
-) -> Iterator[Warn]:
-    """Whether there were enough trials, and how many there should be. `upset`: voids may have made the difference."""
-    valid = min(trials_of(with_), trials_of(without))
-    needed, off = decision.needed_k, rate_of(without)
-    if valid < 3:
-        advised = max(needed or 5, 5)
+def _weights(plan: Plan, tasks: Sequence[TaskResult], decision: Decision) -> Iterator[Warn]:
+    """Tasks of different weights, where the tests, which know none, and the weighted gain do not say the same."""
+    tested = decision.p_value is not None and decision.alpha is not None and decision.p_value <= decision.alpha
+    cut = decision.p_value_cut is not None and decision.p_value_cut <= plan.beta
+    if decision.verdict != "inconclusive" or len({task.weight for task in tasks}) < 2:
+        return
+    found: list[Verdict] = ["keep"] if tested else ["cut"] if cut else []
+    if found and not weights_agree(plan, tasks, found[0], decision.interval):
         yield Warn(
-            code="exploratory",
-            evidence={"valid": valid, "needed": needed},
-            advice=f"fewer than 3 trials per cohort prove nothing: run again with --k {advised}",
+            code="weights-decide",
+            evidence={task.name: task.weight for task in tasks},
+            advice="the tasks by themselves and their weighted mean do not say the same: run each task with more "
+            "trials, or weigh them alike",
         )
-    elif decision.verdict == "keep":
-        k = _narrowing(with_, without)
-        if k is not None:
-            advice = f"the size of the gain is uncertain: run again with --k {k} to narrow it"
-            yield Warn(code="few-trials", evidence={"valid": valid, "needed": k}, advice=advice)
-    elif decision.verdict == "inconclusive" and off != 1 and saturation(with_, without) is None:
-        # more trials of a saturated task would show no more
-        if upset and needed is not None and needed <= valid:
-            return  # there were enough: it is the voids that leave it open
-        advice = _more(plan, rate_of(with_) or Fraction(0), off or Fraction(0), valid, needed)
-        yield Warn(code="few-trials", evidence={"valid": valid, "needed": needed}, advice=advice)
 
 
-def _more(plan: Plan, on: Fraction, off: Fraction, valid: int, needed: int | None) -> str:
-    """What an inconclusive run asks for: more trials, or another task where no number would do."""
-    if needed is None and 1 - planned_base(off) < Fraction(str(plan.delta)):
-        return (
-            f"WITHOUT passes at {float(off):.2f}, which leaves less than {plan.delta:.2f} to gain: "
-            "no number of trials can show that; make the task harder"
+def of_tasks(tasks: Sequence[TaskResult]) -> Iterator[Warn]:
+    """Tasks that do not agree: a gain that pooling would turn round, or gains that differ from task to task."""
+    tables = [
+        (task.with_.successes, trials_of(task.with_), task.without.successes, trials_of(task.without))
+        for task in tasks
+    ]
+    if len(tables) < 2:
+        return
+    pooled = simpson(tables)
+    if pooled is not None and pooled.reversed:
+        yield Warn(
+            code="simpson",
+            evidence={task.name: task.difference for task in tasks},
+            advice="all tasks together point the other way than the tasks by themselves: voids fell unevenly on the "
+            "tasks, so read the table per task",
         )
-    if needed is None:
-        return f"it would take more than {MOST} trials per cohort: choose a task on which the component matters more"
-    if needed > valid:
-        return f"run again with --k {needed}"
-    gain = max(plan.delta, float(on - off))  # what the needed trials were computed for
-    return (
-        f"{needed} trials per cohort show a gain of {gain:.2f} in 4 of 5 runs, so the true one is "
-        f"probably smaller: run again with --k {2 * valid} if it still matters"
-    )
-
-
-def _narrowing(with_: CohortSummary, without: CohortSummary) -> int | None:
-    """The smallest k at which these rates would have an interval of WIDE; None if theirs is no wider."""
-    on, off = rate_of(with_) or Fraction(0), rate_of(without) or Fraction(0)
-    for k in range(min(trials_of(with_), trials_of(without)), MOST):
-        interval = newcombe(round(on * k), k, round(off * k), k)
-        if interval is not None and interval[1] - interval[0] <= WIDE:
-            return k if k >= WORTHWHILE * max(trials_of(with_), trials_of(without)) else None
-    return None
+    found = homogeneity(tables)
+    if found is not None and found.p < DIFFERS:
+        yield Warn(
+            code="heterogeneous",
+            evidence={"p": found.p, **{task.name: task.difference for task in tasks}},
+            advice="the component helps on some tasks and not on others: read the table per task before you decide "
+            "for all",
+        )

@@ -1,79 +1,228 @@
-"""The two rules: the point rule compares two rates, the evidence rule asks what they prove. Pure."""
+"""What the evidence supports: KEEP, CUT, or neither, by the tests that the run was planned with. Pure."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from math import ceil
 
-from kcut.model.artifact import CohortSummary, Decision, Verdict
-from kcut.model.outcome import Cohort
+from kcut.course import Course, cost_level, course_of, pairs_of
+from kcut.model.artifact import CohortSummary, CostFinding, Decision, TaskResult, Verdict
+from kcut.model.outcome import Cohort, Outcome
 from kcut.model.plan import Plan
 from kcut.model.trial import TrialRecord
+from kcut.rates import rates_of, saturation
 from kcut.stats.benefit import benefit_below
+from kcut.stats.cmh import cmh_exact_one_sided
+from kcut.stats.cost import cost_ratio
+from kcut.stats.eprocess import e_value
 from kcut.stats.exact import boschloo, fisher_two_sided
-from kcut.stats.intervals import newcombe
+from kcut.stats.intervals import newcombe, tango
 from kcut.stats.maximum import PRECISION
+from kcut.stats.noninferior import noninferior
 from kcut.stats.planning import needed_k
+from kcut.stats.tango import tango_score
+from kcut.summary import final_trials, gain_of
 
 #: The WITHOUT rate that trials are planned for lies within these: a few trials never prove a rate of 0 or 1.
 LOWEST, HIGHEST = Fraction(5, 100), Fraction(95, 100)
 #: Numbers of trials with a void attempt that differ this significantly take a KEEP back.
 VOID_ALPHA = 0.10
 
+#: Evidence beyond this is written as this.
+LARGEST = Fraction(10) ** 300
+#: A cap on running pairs has to be about so much larger than a fixed number with the same power: 85 pairs for 75
+#: trials, 19 for 17.
+FOR_LOOKS = Fraction(8, 7)
+#: What a void counts as where a KEEP is to stand against the worst.
+AGAINST = {Cohort.WITH: Outcome.FAIL, Cohort.WITHOUT: Outcome.PASS}
+#: Passes and trials WITH, passes and trials WITHOUT.
+Table = tuple[int, int, int, int]
 
-@dataclass(frozen=True, slots=True)
-class Point:
-    """What the point rule says, and in one clause why."""
 
-    passed: bool
-    reason: str
+def decide(
+    plan: Plan,
+    attempts: Sequence[TrialRecord],
+    with_: CohortSummary,
+    without: CohortSummary,
+    tasks: Sequence[TaskResult] = (),
+) -> Decision:
+    """What the trials support; without warnings. Both cohorts have valid trials, and each task has, too.
 
-
-def point_rule(with_: CohortSummary, without: CohortSummary, min_gain: str | None = None) -> Point:
-    """Pass if WITH has the higher rate; with `min_gain`, an exact decimal or fraction, if it is higher by that much.
-
-    All fractions are exact. A cohort without a valid trial fails.
+    KEEP if a gain is proved at alpha, unless voids could have made the difference. Else CUT if a benefit of at least
+    delta is ruled out at beta, unless the task let no cohort fail, or none pass. A run that stops as soon as it is
+    clear has decided by its course; another by the exact test of its tables.
     """
-    on, off = rate_of(with_), rate_of(without)
-    if on is None or off is None:
-        empty = "WITH" if on is None else "WITHOUT"
-        return Point(False, f"no trial of the {empty} cohort is valid")
-    if min_gain is not None:
-        passed = on - off >= Fraction(min_gain)
-        verb = "meets" if passed else "is short of"
-        return Point(passed, f"a gain of {_gain(on - off)} {verb} --min-gain {min_gain}")
-    # a perfect WITH cohort beats one that is not perfect for having failed; a void trial is no failure
-    perfect = with_.pass_caret and not without.pass_caret and off < 1
-    return Point(on > off or perfect, _change(on, off))
+    trials = final_trials(attempts)
+    saturated = plan.objective == "success" and saturation(with_, without) is not None
+    if plan.until_decided:
+        found = _by_course(plan, trials, tasks)
+    else:
+        found = _at_the_end(plan, trials, with_, without, tasks)
+    verdict: Verdict = found.verdict
+    if (verdict == "keep" and void_balance(plan, attempts).upset) or (verdict == "cut" and saturated):
+        verdict = "inconclusive"
+    if not weights_agree(plan, tasks, verdict, found.interval):
+        verdict = "inconclusive"
+    needed = None
+    if verdict == "inconclusive" and plan.objective == "success":
+        on, off = rates_of(with_, without, tasks)
+        needed = trials_needed(plan, on or Fraction(0), off or Fraction(0))
+    return found.model_copy(update={"verdict": verdict, "needed_k": needed})
 
 
-def rate_of(cohort: CohortSummary) -> Fraction | None:
-    """The exact success rate over the valid trials (the planned ones, where a file does not say), None at 0."""
-    n = trials_of(cohort)
-    return Fraction(cohort.successes, n) if n else None
+def _at_the_end(
+    plan: Plan,
+    trials: Sequence[TrialRecord],
+    with_: CohortSummary,
+    without: CohortSummary,
+    tasks: Sequence[TaskResult],
+) -> Decision:
+    """By the exact test of a fixed number of trials: Boschloo's, with several tasks Cochran-Mantel-Haenszel's."""
+    tables, pooled = tables_of(plan, trials), _pooled(plan, trials)
+    p_value, p_cut = gain_p(tables), benefit_below(*pooled, plan.delta) if pooled else 1.0
+    verdict: Verdict = "inconclusive"
+    cost = None
+    if plan.objective == "cost":
+        costs = [_costs(trials, cohort) for cohort in (Cohort.WITH, Cohort.WITHOUT)]
+        p_worse = noninferior(*pooled, plan.margin) if pooled else 1.0
+        cost = _cost(plan, *costs, non_inferior=_proves(p_worse, plan.alpha))
+        verdict = by_cost(cost)
+    elif _proves(p_value, plan.alpha):
+        verdict = "keep"
+    elif _proves(p_cut, plan.beta):
+        verdict = "cut"
+    if tasks:
+        difference, interval = gain_of(tasks)
+    else:
+        on, off = rates_of(with_, without)
+        difference = None if on is None or off is None else float(on - off)
+        interval = newcombe(*tables[0])
+    return Decision(
+        verdict=verdict,
+        method="cmh" if len(tables) > 1 else "boschloo",
+        alpha=plan.alpha,
+        delta=plan.delta,
+        p_value=p_value,
+        p_value_cut=p_cut,
+        difference=difference,
+        interval=interval,
+        pairs=len(complete_pairs(trials)),
+        objective="cost" if cost is not None else None,
+        cost=cost,
+    )
 
 
-def trials_of(cohort: CohortSummary) -> int:
-    """How many trials count."""
-    return cohort.k if cohort.valid is None else cohort.valid
+def _by_course(plan: Plan, trials: Sequence[TrialRecord], tasks: Sequence[TaskResult]) -> Decision:
+    """By the pairs in index order, looked at one by one up to the first look that decided."""
+    course = course_of(plan, trials)
+    u, v, n = course.u, course.v, course.n
+    verdict: Verdict = "keep" if course.end == "keep" else "cut" if course.end == "cut" else "inconclusive"
+    cost = None
+    if plan.objective == "cost":
+        cost = _cost(plan, course.costs_on, course.costs_off, non_inferior=course.non_inferior)
+        verdict = "keep" if course.end == "keep" else by_cost(cost)
+    difference, interval = gain_of(tasks) if tasks else ((u - v) / n if n else None, tango(u, v, n))
+    return Decision(
+        verdict=verdict,
+        method="eprocess" if plan.anytime else "sequential",
+        alpha=plan.alpha,
+        delta=plan.delta,
+        beta=plan.beta,
+        statistic=_bounded(e_value(u, v)) if plan.anytime else tango_score(u, v, n, 0.0),
+        difference=difference,
+        interval=interval,
+        pairs=n,
+        objective="cost" if cost is not None else None,
+        cost=cost,
+    )
 
 
-def _change(on: Fraction, off: Fraction) -> str:
-    if on == off:
-        return f"the success rate is {_digits(on)} in both cohorts"
-    before, after = _digits(off), _digits(on)
-    if before == after:
-        before, after = f"{before} ({off})", f"{after} ({on})"
-    return f"the success rate {'rose' if on > off else 'fell'} from {before} to {after}"
+def _bounded(value: Fraction) -> float:
+    """As a float; the largest one for what is larger."""
+    return float(min(value, LARGEST))
 
 
-def _digits(value: Fraction) -> str:
-    return f"{float(value):.2f}"
+def _costs(trials: Sequence[TrialRecord], cohort: Cohort) -> list[float | None]:
+    return [trial.usage.cost_usd for trial in trials if trial.valid and trial.key.cohort is cohort]
 
 
-def _gain(value: Fraction) -> str:
-    """`+0.10` where two digits are exact, else with the fraction beside it."""
-    text = f"{float(value):+.2f}"
-    return text if Fraction(text) == value else f"{text} ({value})"
+def _cost(plan: Plan, on: Sequence[float | None], off: Sequence[float | None], *, non_inferior: bool) -> CostFinding:
+    """What the trials cost, WITH over WITHOUT; all numbers None if a cost is unknown or 0."""
+    found = cost_ratio(on, off, level=cost_level(plan))
+    if found is None:
+        return CostFinding(margin=plan.margin, non_inferior=non_inferior)
+    return CostFinding(
+        ratio=found.ratio,
+        interval=None if found.low is None or found.high is None else (found.low, found.high),
+        coverage=found.coverage,
+        lower=found.lower,
+        upper=found.upper,
+        margin=plan.margin,
+        non_inferior=non_inferior,
+    )
+
+
+def by_cost(cost: CostFinding) -> Verdict:
+    """KEEP what succeeds as often and is shown to be cheaper, CUT what is shown to cost as much or more."""
+    if cost.non_inferior and cost.upper is not None and cost.upper < 1:
+        return "keep"
+    return "cut" if cost.lower is not None and cost.lower >= 1 else "inconclusive"
+
+
+def tables_of(plan: Plan, trials: Iterable[TrialRecord]) -> list[Table]:
+    """A table for each task that has valid trials in both cohorts, in the order of the tasks."""
+    counts = [{cohort: [0, 0] for cohort in Cohort} for _ in plan.works]
+    for trial in trials:
+        if trial.valid:
+            cell = counts[trial.key.pair % len(counts)][trial.key.cohort]
+            cell[0] += trial.outcome is Outcome.PASS
+            cell[1] += 1
+    tables = [(*count[Cohort.WITH], *count[Cohort.WITHOUT]) for count in counts]
+    return [(x1, n1, x2, n2) for x1, n1, x2, n2 in tables if n1 and n2]
+
+
+def gain_p(tables: Sequence[Table]) -> float:
+    """The exact p of "WITH passes more often": Boschloo's for one table, Cochran-Mantel-Haenszel's for several."""
+    return boschloo(*tables[0]) if len(tables) == 1 else cmh_exact_one_sided(tables)
+
+
+def _pooled(plan: Plan, trials: Sequence[TrialRecord]) -> Table | None:
+    """One table of all tasks, of complete pairs where there are several, so that every task counts alike in both
+    cohorts; None if there is no such pair.
+
+    If each task gained at least delta, so did their mean; and trials of tasks that differ spread less than as many
+    of one task with the mean rate (Hoeffding 1956), so the test of one table errs on the side of not cutting.
+    """
+    if plan.tasks:
+        whole = complete_pairs(trials)
+        trials = [trial for trial in trials if trial.key.pair in whole]
+    sums = [sum(cell) for cell in zip(*tables_of(plan, trials), strict=True)]
+    return (sums[0], sums[1], sums[2], sums[3]) if sums else None
+
+
+def _proves(p: float, level: float) -> bool:
+    """True if even the largest value that the computed p may stand for is within the level."""
+    return p * (1 + PRECISION) <= level
+
+
+def _keeps(plan: Plan, trials: Sequence[TrialRecord]) -> bool:
+    """Whether these trials, one for each key, would be a KEEP by themselves; of cheaper ones: as good as needed."""
+    if plan.objective == "cost":
+        return _as_good(plan, trials)
+    if plan.until_decided:
+        return course_of(plan, trials).end == "keep"
+    return _proves(gain_p(tables_of(plan, trials)), plan.alpha)
+
+
+def _as_good(plan: Plan, trials: Sequence[TrialRecord]) -> bool:
+    """Whether these trials show that success is no worse by more than the margin."""
+    if plan.until_decided:
+        course = Course(plan)
+        for pair in pairs_of(trials):
+            course.count(pair)
+        return course.fits()
+    pooled = _pooled(plan, trials)
+    return pooled is not None and _proves(noninferior(*pooled, plan.margin), plan.alpha)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,52 +243,7 @@ class VoidBalance:
         return self.flips or self.p < VOID_ALPHA
 
 
-def saturation(with_: CohortSummary, without: CohortSummary) -> str | None:
-    """`passed` if all trials of both cohorts did, `failed` likewise, else None."""
-    on, off = rate_of(with_), rate_of(without)
-    if on == off == 1:
-        return "passed"
-    return "failed" if on == off == 0 else None
-
-
-def decide(plan: Plan, attempts: Sequence[TrialRecord], with_: CohortSummary, without: CohortSummary) -> Decision:
-    """What the evidence of a fixed number of trials supports; without warnings. Both cohorts have valid trials.
-
-    KEEP if Boschloo's one-sided p is at most alpha, unless voids could have made the difference. Else CUT if
-    "the benefit is at least delta" is rejected at beta, unless the task let no cohort fail, or none pass.
-    """
-    n1, n2 = trials_of(with_), trials_of(without)
-    table = (with_.successes, n1, without.successes, n2)
-    p_value, p_cut = boschloo(*table), benefit_below(*table, plan.delta)
-    verdict: Verdict = "inconclusive"
-    if _proves(p_value, plan.alpha):
-        if not void_balance(plan, attempts, with_, without).upset:
-            verdict = "keep"
-    elif _proves(p_cut, plan.beta) and saturation(with_, without) is None:
-        verdict = "cut"
-    on, off = Fraction(with_.successes, n1), Fraction(without.successes, n2)
-    return Decision(
-        verdict=verdict,
-        method="boschloo",
-        alpha=plan.alpha,
-        delta=plan.delta,
-        p_value=p_value,
-        p_value_cut=p_cut,
-        difference=float(on - off),
-        interval=newcombe(*table),
-        needed_k=trials_needed(plan, on, off) if verdict == "inconclusive" else None,
-        pairs=complete_pairs(attempts),
-    )
-
-
-def _proves(p: float, level: float) -> bool:
-    """True if even the largest value that the computed p may stand for is within the level."""
-    return p * (1 + PRECISION) <= level
-
-
-def void_balance(
-    plan: Plan, attempts: Iterable[TrialRecord], with_: CohortSummary, without: CohortSummary
-) -> VoidBalance:
+def void_balance(plan: Plan, attempts: Sequence[TrialRecord]) -> VoidBalance:
     """Whether voids hit the cohorts alike, and whether a KEEP would stand if every void had gone against it.
 
     Against it: the WITH trials that stayed void count as failures and the WITHOUT ones as passes.
@@ -153,35 +257,51 @@ def void_balance(
     hit_on, hit_off = len(hit[Cohort.WITH]), len(hit[Cohort.WITHOUT])
     ran_on, ran_off = len(ran[Cohort.WITH]), len(ran[Cohort.WITHOUT])
     p = fisher_two_sided(hit_on, ran_on, hit_off, ran_off) if ran_on and ran_off else 1.0
-    void_on, void_off = sum(with_.voids.values()), sum(without.voids.values())
-    n1, n2 = trials_of(with_), trials_of(without)
-    flips = False
-    if (void_on or void_off) and n1 and n2:
-        seen = boschloo(with_.successes, n1, without.successes, n2)
-        worst = boschloo(with_.successes, n1 + void_on, without.successes + void_off, n2 + void_off)
-        flips = _proves(seen, plan.alpha) and not _proves(worst, plan.alpha)
+    trials = final_trials(attempts)
+    worst = [trial if trial.valid else replace(trial, outcome=AGAINST[trial.key.cohort]) for trial in trials]
+    stayed = any(not trial.valid for trial in trials)
+    flips = stayed and _keeps(plan, trials) and not _keeps(plan, worst)
     return VoidBalance(hit_on, hit_off, p, flips)
 
 
-def complete_pairs(attempts: Iterable[TrialRecord]) -> int:
-    """How many pairs have two valid trials."""
+def weights_agree(
+    plan: Plan, tasks: Sequence[TaskResult], verdict: Verdict, interval: tuple[float, float] | None
+) -> bool:
+    """False if tasks of different weights were tested alike, and the weighted gain does not say the same.
+
+    The exact tests know no weights. So where there are some, a KEEP also takes a weighted gain whose interval lies
+    above 0, and a CUT one whose interval ends below delta: both tests have to agree, which raises no error rate.
+    """
+    if plan.objective == "cost" or len({task.weight for task in tasks}) < 2 or interval is None:
+        return True
+    if verdict == "keep":
+        return interval[0] > 0
+    return verdict != "cut" or interval[1] < plan.delta
+
+
+def complete_pairs(trials: Iterable[TrialRecord]) -> set[int]:
+    """The pairs that have two valid trials."""
     valid: dict[Cohort, set[int]] = {cohort: set() for cohort in Cohort}
-    for attempt in attempts:
-        if attempt.valid:
-            valid[attempt.key.cohort].add(attempt.key.pair)
-    return len(valid[Cohort.WITH] & valid[Cohort.WITHOUT])
+    for trial in trials:
+        if trial.valid:
+            valid[trial.key.cohort].add(trial.key.pair)
+    return valid[Cohort.WITH] & valid[Cohort.WITHOUT]
 
 
 def trials_needed(plan: Plan, on: Fraction, off: Fraction) -> int | None:
     """The k per cohort that would show the gain seen, or delta if that is larger, with power .80.
 
+    With several tasks it is the k of each; for a run that stops as soon as it is clear, about the pairs to allow.
     None if less than delta is left to gain, or if it would take more trials than are ever planned.
     """
     delta = Fraction(str(plan.delta))
     base = planned_base(off)
     if 1 - base < delta:
         return None
-    return needed_k(float(base), float(min(Fraction(1), base + max(delta, on - off))), alpha=plan.alpha)
+    needed = needed_k(float(base), float(min(Fraction(1), base + max(delta, on - off))), alpha=plan.alpha)
+    if needed is None:
+        return None
+    return ceil(needed * FOR_LOOKS) if plan.until_decided else ceil(needed / len(plan.works))
 
 
 def planned_base(off: Fraction) -> Fraction:

@@ -4,7 +4,9 @@ import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from kcut.checkpoint import Spec
 from kcut.model.outcome import Cohort
+from kcut.model.plan import TaskPlan
 from kcut.model.trial import TrialKey
 
 SEED_LIMIT = 2**31
@@ -19,6 +21,15 @@ class Slot:
     key: TrialKey
     position: int
     seed: int
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """One task ready to run: its spec parsed, and the base's files that are restored before it is scored."""
+
+    plan: TaskPlan
+    spec: Spec | None = None
+    protected: tuple[str, ...] = ()
 
 
 def _draw(seed: int, what: str) -> int:

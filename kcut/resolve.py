@@ -4,25 +4,37 @@ import contextlib
 import os
 import re
 import secrets
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from pathlib import Path
 
 from kcut.artifacts import reserve
 from kcut.checkpoint import Spec, parse_spec
-from kcut.evaluate import read_spec
-from kcut.isolation import Checkout, check_plan, inspect, protected_paths, snapshot, take_snapshot, venv_inside
+from kcut.isolation import (
+    Checkout,
+    check_plan,
+    inspect,
+    protected_paths,
+    seen_at_base,
+    snapshot,
+    take_snapshot,
+    venv_inside,
+)
 from kcut.isolation.extras import find_extras
+from kcut.isolation.oracle import digest
 from kcut.isolation.place import find_place
 from kcut.model.artifact import Warn
 from kcut.model.ask import Ask
 from kcut.model.errors import UsageFault
-from kcut.model.plan import CheckoutPlan, Plan, SpecText
+from kcut.model.plan import CheckoutPlan, Plan, TaskPlan
 from kcut.model.run import RunRecord
-from kcut.plan import SEED_LIMIT
+from kcut.plan import SEED_LIMIT, Work
 from kcut.redact import redact
 from kcut.scoreline import executables
+from kcut.stats.detectable import least_provable
+from kcut.stats.paths import MOST_PAIRS
+from kcut.suite import read_spec_text, read_tasks
 
 #: No exponents: `1e999999999` would be computed to the last digit.
 _GAIN = re.compile(r"\s*[-+]?(\d{1,9}(\.\d{0,18})?|\.\d{1,18}|\d{1,9}/\d{1,9})\s*", re.ASCII)
@@ -32,34 +44,41 @@ _GAIN = re.compile(r"\s*[-+]?(\d{1,9}(\.\d{0,18})?|\.\d{1,18}|\d{1,9}/\d{1,9})\s
 class Ready:
     """A plan and what it was made of. `artifact` is where the verdict will be written.
 
-    `uncommitted` are the uncommitted paths that concern the trials: all but the spec, which is read as it is now.
+    `uncommitted` are the uncommitted paths that concern the trials: all but the specs, which are read as they are.
     """
 
     plan: Plan
     checkout: Checkout
-    spec: Spec | None
+    works: tuple[Work, ...]
     artifact: Path
-    protected: tuple[str, ...]
     warnings: tuple[Warn, ...] = ()
 
     @property
+    def protected(self) -> tuple[str, ...]:
+        """The base's files that are restored before scoring, of all tasks."""
+        return tuple(dict.fromkeys(path for work in self.works for path in work.protected))
+
+    @property
+    def specs(self) -> tuple[Spec, ...]:
+        """The specs of the tasks that have one."""
+        return tuple(work.spec for work in self.works if work.spec is not None)
+
+    @property
     def uncommitted(self) -> tuple[str, ...]:
-        """The uncommitted paths but the spec's."""
-        return tuple(path for path in self.checkout.dirty if path != self._spec_path)
+        """The uncommitted paths but those of specs."""
+        return tuple(path for path in self.checkout.dirty if path not in self._spec_paths)
 
     @property
-    def spec_note(self) -> str | None:
-        """That the spec is read with its uncommitted changes, if it has any."""
-        if self._spec_path not in self.checkout.dirty:
-            return None
-        return f"{self._spec_path} scores as it is now, with its uncommitted changes"
+    def spec_notes(self) -> tuple[str, ...]:
+        """That a spec is read with its uncommitted changes, for each that has any."""
+        changed = [path for path in self._spec_paths if path in self.checkout.dirty]
+        return tuple(f"{path} scores as it is now, with its uncommitted changes" for path in changed)
 
     @property
-    def _spec_path(self) -> str | None:
-        if self.plan.spec is None:
-            return None
+    def _spec_paths(self) -> tuple[str, ...]:
         root = self.checkout.root
-        return os.path.relpath(root / self.checkout.subdir / self.plan.spec.path, root)
+        paths = [work.plan.spec.path for work in self.works if work.plan.spec is not None]
+        return tuple(dict.fromkeys(os.path.relpath(root / self.checkout.subdir / path, root) for path in paths))
 
 
 def resolve(ask: Ask, cwd: Path, environ: Mapping[str, str]) -> Ready:
@@ -68,11 +87,20 @@ def resolve(ask: Ask, cwd: Path, environ: Mapping[str, str]) -> Ready:
     checkout = inspect(cwd, base=ask.base)
     if ask.dirty == "include":
         _no_nested_repositories(checkout)
-    spec_text, spec = _spec(ask.spec, cwd)
+    tasks = () if ask.tasks is None else read_tasks(checkout, cwd, Path(ask.tasks), score=ask.score, spec=ask.spec)
+    oracles = [task.oracle for task in tasks if task.oracle is not None]
+    hidden = tuple(dict.fromkeys(oracle.place for oracle in oracles if oracle.inside))
+    tracked = bool(hidden) and seen_at_base(checkout, hidden)  # then no trial may reach the commit that holds it
     taken = take_snapshot(checkout, workdir=ask.workdir) if ask.dirty == "include" and checkout.dirty else None
     given = {field.name: getattr(ask, field.name) for field in fields(ask) if field.name in Plan.model_fields}
     given |= {
-        "spec": spec_text,
+        "task": ask.task if ask.tasks is None else f"{ask.tasks} ({len(tasks)} task{'s' * (len(tasks) != 1)})",
+        "spec": None if ask.spec is None or tasks else read_spec_text(cwd, Path(ask.spec)),
+        "tasks": tasks,
+        "tasks_file": ask.tasks,
+        "tasks_score": ask.score if tasks else None,
+        "tasks_spec": ask.spec if tasks else None,
+        "score": None if tasks else ask.score,
         "seed": secrets.randbelow(SEED_LIMIT) if ask.seed is None else ask.seed,
         "checkout": CheckoutPlan(
             base=checkout.base,
@@ -83,7 +111,8 @@ def resolve(ask: Ask, cwd: Path, environ: Mapping[str, str]) -> Ready:
             subdir=checkout.subdir,
             isolation=ask.isolation,
             refs=ask.refs,
-            history=ask.history,
+            history="none" if tracked else ask.history,
+            hidden=hidden,
             copy_paths=ask.copy,
             link_paths=ask.link,
             workdir=ask.workdir,
@@ -94,7 +123,7 @@ def resolve(ask: Ask, cwd: Path, environ: Mapping[str, str]) -> Ready:
     find_place(checkout, ask.workdir)
     find_extras(checkout, plan.checkout)
     artifact = reserve(checkout.root, ask.component, ask.out)
-    ready = Ready(plan, checkout, spec, artifact, protected(plan, checkout))
+    ready = Ready(plan, checkout, works(plan, checkout), artifact)
     warnings = _warnings(ready, environ)
     if taken is not None and taken.altered:
         warnings += (_altered(taken.altered),)
@@ -127,31 +156,39 @@ def again(run: RunRecord, cwd: Path) -> Ready:
             "the run's commands held a credential, which kcut does not keep, so they cannot be run again",
             remedy="put the credential into an environment variable, and start a new run",
         )
-    spec = parse_spec(plan.spec.text) if plan.spec is not None else None
-    artifact = reserve(checkout.root, plan.component, plan.out)
-    return Ready(plan, checkout, spec, artifact, protected(plan, checkout))
+    for task in plan.tasks:
+        if task.oracle is not None and digest(Path(task.oracle.source)) != task.oracle.digest:
+            raise UsageFault("the oracle has changed since the run began", remedy="restore it, or start a new run")
+    return Ready(plan, checkout, works(plan, checkout), reserve(checkout.root, plan.component, plan.out))
 
 
-def protected(plan: Plan, checkout: Checkout) -> tuple[str, ...]:
-    """The base's files that are restored before scoring: what the score runs, and what --protect names."""
-    scripts = executables(plan.score) if plan.score is not None else ()
+def works(plan: Plan, checkout: Checkout) -> tuple[Work, ...]:
+    """The tasks ready to run, with what is restored before scoring: what the score runs, and what --protect names."""
     dirty = plan.checkout.snapshot is not None
-    return protected_paths(checkout, scripts, plan.protect, plan.unprotect, dirty=dirty)
+    ready = []
+    for work in plan.works:
+        scripts = executables(work.score) if work.score is not None else ()
+        paths = protected_paths(checkout, scripts, plan.protect, plan.unprotect, dirty=dirty)
+        hidden = plan.checkout.hidden  # an oracle's files come from elsewhere
+        paths = tuple(path for path in paths if not any(f"{path}/".startswith(f"{place}/") for place in hidden))
+        ready.append(Work(work, parse_spec(work.spec.text) if work.spec is not None else None, paths))
+    return tuple(ready)
 
 
 def safe_plan(plan: Plan) -> Plan:
     """The plan as it is recorded: credentials in its commands replaced by `***`."""
-    return plan.model_copy(
-        update={
-            name: redact(text)[0] for name in ("task", "score", "setup") if (text := getattr(plan, name)) is not None
-        }
-    )
+    tasks = tuple(task.model_copy(update=_redacted(task, ("task", "score"))) for task in plan.tasks)
+    return plan.model_copy(update=_redacted(plan, ("task", "score", "tasks_score", "setup")) | {"tasks": tasks})
+
+
+def _redacted(plan: Plan | TaskPlan, names: Iterable[str]) -> dict[str, str]:
+    return {name: redact(text)[0] for name in names if (text := getattr(plan, name)) is not None}
 
 
 def _check_words(ask: Ask) -> None:
     if not ask.component.strip():
         raise UsageFault("--component needs a name", remedy="name what you measure, e.g. --component tidy-imports")
-    if not ask.task.strip():
+    if ask.tasks is None and not ask.task.strip():
         raise UsageFault("--task needs a command", remedy="e.g. --task ./run.sh")
     for option in ("component", "task", "score", "setup", "out", "base", "workdir"):
         text = getattr(ask, option) or ""
@@ -165,6 +202,28 @@ def _check_words(ask: Ask) -> None:
         raise UsageFault("--score needs a command", remedy="leave it out to score by the task's own exit code")
     if ask.min_gain is not None:
         gain(ask.min_gain)
+    _check_design(ask)
+
+
+def _check_design(ask: Ask) -> None:
+    """How the run is to be decided: options that say nothing without one another, or contradict one another."""
+    running = ask.until_decided and not ask.anytime
+    for option, given in (("--confirm-harm", ask.confirm_harm), ("--stop keep-unreachable", ask.stop != "decided")):
+        if given and not running:
+            remedy = "an e-process looks for a KEEP only" if ask.anytime else "add --until-decided"
+            raise UsageFault(f"{option} needs the looks of --until-decided", remedy=remedy)
+        if given and ask.objective == "cost":
+            raise UsageFault(f"{option} cannot go with --objective cost", remedy="leave one of them out")
+    if ask.aa and ask.tasks is None and least_provable(ask.k, ask.k, ask.alpha) is None:
+        raise UsageFault(
+            f"--k {ask.k} can end in no KEEP at all, so it would be accepted whatever happens", remedy="use --k 5"
+        )
+    if ask.anytime and ask.objective == "cost":
+        raise UsageFault("--anytime cannot go with --objective cost", remedy="use --until-decided")
+    if running and ask.k > MOST_PAIRS:
+        raise UsageFault(
+            f"--max-k is at most {MOST_PAIRS} (got {ask.k})", remedy="for more, use --anytime, which needs no cap"
+        )
 
 
 def gain(text: str) -> Fraction:
@@ -180,33 +239,6 @@ def gain(text: str) -> Fraction:
     return value
 
 
-def _spec(given: str | None, cwd: Path) -> tuple[SpecText | None, Spec | None]:
-    if given is None:
-        return None, None
-    path = Path(given)
-    text = read_spec(path, cwd)
-    spec = parse_spec(text, source=str(path))
-    if spec.unclosed:
-        raise UsageFault(f"{path}: {spec.unclosed[0].sentence}", remedy="close it: what it swallowed is not checked")
-    if spec.lost:
-        raise UsageFault(
-            f"{path}: line {spec.lost[0].line}: {spec.lost[0].text}",
-            remedy=f"mend it, or its check would not count; see: kcut checkpoint --lint {path}",
-        )
-    if not spec.criteria:
-        first = f" (line {spec.notes[0].line}: {spec.notes[0].text})" if spec.notes else ""
-        raise UsageFault(
-            f"{path}: no criteria found{first}",
-            remedy="a criterion is a list item such as: - [ ] **AC-1 (label):** prose",
-        )
-    if not spec.checks:
-        raise UsageFault(
-            f"{path}: no criterion has a check, so no trial could pass",
-            remedy="give a criterion an eval block, or score with --score CMD",
-        )
-    return SpecText(path=str(path), text=text), spec
-
-
 def _no_nested_repositories(checkout: Checkout) -> None:
     """A repository inside the checkout is one entry to git: its files would be in no trial."""
     for path in checkout.dirty:
@@ -219,18 +251,22 @@ def _no_nested_repositories(checkout: Checkout) -> None:
 
 def _warnings(ready: Ready, environ: Mapping[str, str]) -> tuple[Warn, ...]:
     """What can be seen before any trial."""
-    plan, checkout, spec = ready.plan, ready.checkout, ready.spec
+    plan, checkout = ready.plan, ready.checkout
     warnings: list[Warn] = []
-    missing = _missing_script(plan, checkout)
-    if missing is not None:
+    missing = dict.fromkeys(_missing_script(plan, work.plan.task, checkout) for work in ready.works)
+    for path in missing:
+        if path is None:
+            continue
         warnings.append(
             Warn(
                 code="task-missing",
-                evidence={"path": missing},
-                advice=f"the base has no {missing}: commit it, or use --dirty include, unless the task makes it",
+                evidence={"path": path},
+                advice=f"the base has no {path}: commit it, or use --dirty include, unless the task makes it",
             )
         )
-    if spec is not None and spec.notes:
+    for spec in ready.specs:
+        if not spec.notes:
+            continue
         warnings.append(
             Warn(
                 code="spec",
@@ -238,7 +274,8 @@ def _warnings(ready: Ready, environ: Mapping[str, str]) -> tuple[Warn, ...]:
                 advice=f"line {spec.notes[0].line} of the spec is not what it seems: see kcut checkpoint --lint",
             )
         )
-    if any(redact(text)[1] for text in (plan.task, plan.score or "", plan.setup or "")):
+    texts = [text for work in plan.works for text in (work.task, work.score, plan.setup) if text is not None]
+    if any(redact(text)[1] for text in texts):
         warnings.append(
             Warn(
                 code="credential",
@@ -276,9 +313,9 @@ def _altered(paths: tuple[str, ...]) -> Warn:
     )
 
 
-def _missing_script(plan: Plan, checkout: Checkout) -> str | None:
+def _missing_script(plan: Plan, task: str, checkout: Checkout) -> str | None:
     """The first file that the task runs, if no trial has it: it was not committed, or is misspelt."""
-    first = next(iter(executables(plan.task)), None)
+    first = next(iter(executables(task)), None)
     if first is None or plan.setup is not None or plan.checkout.copy_paths or plan.checkout.link_paths:
         return None
     path = os.path.normpath(os.path.join(checkout.subdir, first))  # noqa: PTH118  # `..` has to be folded by name

@@ -98,11 +98,15 @@ class TrialSchedule:
     @property
     def complete(self) -> bool:
         """True if every planned trial is final."""
-        return len(self._final) == 2 * self._plan.k
+        return len(self._final) == 2 * self._plan.pairs
 
     def pair_done(self, pair: int) -> bool:
         """True if both trials of the pair are final."""
         return all(TrialKey(pair, cohort) in self._final for cohort in Cohort)
+
+    def pair_trials(self, pair: int) -> tuple[TrialRecord, ...]:
+        """The last attempts of a pair whose trials are both final."""
+        return tuple(self._attempts[TrialKey(pair, cohort)][-1] for cohort in Cohort)
 
     # -- inside ------------------------------------------------------------------------------------------------
 
@@ -130,7 +134,7 @@ class TrialSchedule:
 
     def _open_pair(self) -> bool:
         """Line up the next pair that has trials without any attempt; False if there is none or no money."""
-        while self._next_pair < self._plan.k:
+        while self._next_pair < self._plan.pairs:
             pair = self._next_pair
             waiting = [slot for slot in pair_slots(self._plan.seed, pair) if slot.key not in self._attempts]
             if waiting and not self._affordable(pair):

@@ -5,12 +5,17 @@ from collections.abc import Iterable, Sequence
 from functools import reduce
 from math import fsum
 from operator import add
+from typing import Any
 
-from kcut.model.artifact import CohortSummary, PhaseTimes, TokenCounts, TrialRow
+from kcut.model.artifact import CohortSummary, PhaseTimes, TaskResult, TokenCounts, TrialRow
 from kcut.model.outcome import Cohort, Outcome
+from kcut.model.plan import Plan
 from kcut.model.trial import PHASES, Tokens, TrialKey, TrialRecord
 from kcut.stats.estimators import median, pass_at_k, pass_hat_k
-from kcut.stats.intervals import wilson
+from kcut.stats.intervals import newcombe, wilson
+
+#: A sum beyond this is no count that an artifact can hold: unknown.
+LARGEST = 2**53
 
 
 def of_cohort(attempts: Iterable[TrialRecord], cohort: Cohort) -> tuple[TrialRecord, ...]:
@@ -49,8 +54,8 @@ def summarise(k: int, attempts: Sequence[TrialRecord]) -> CohortSummary:
         pass_caret=n == k == successes,
         success_rate=successes / n if n else None,
         rate_interval=wilson(successes, n),
-        pass_at_k=pass_at_k(n, successes, k),
-        pass_hat_k=pass_hat_k(n, successes, k),
+        pass_at_k=pass_at_k(n, successes, k) if k else None,
+        pass_hat_k=pass_hat_k(n, successes, k) if k else None,
         total_cost_usd=cost,
         mean_cost_per_trial=None if cost is None else cost / n,
         cost_per_success=cost / successes if cost is not None and successes else None,
@@ -63,6 +68,70 @@ def summarise(k: int, attempts: Sequence[TrialRecord]) -> CohortSummary:
     )
 
 
+def task_results(plan: Plan, pairs: int, attempts: Sequence[TrialRecord]) -> tuple[TaskResult, ...]:
+    """Each task of several by itself, from every attempt at the first `pairs` pairs; empty for a single task."""
+    if not plan.tasks:
+        return ()
+    number = len(plan.tasks)
+    results = []
+    for place, work in enumerate(plan.tasks):
+        mine = [attempt for attempt in attempts if attempt.key.pair % number == place]
+        k = len(range(place, pairs, number))
+        on, off = (summarise(k, of_cohort(mine, cohort)) for cohort in (Cohort.WITH, Cohort.WITHOUT))
+        cohorts: dict[str, Any] = {"with": on}  # no name that Python would take
+        result = TaskResult(
+            name=work.name, weight=work.weight, task=work.task, score=work.score_line, without=off, **cohorts
+        )
+        difference, interval = gain_of([result])
+        results.append(result.model_copy(update={"difference": difference, "interval": interval}))
+    return tuple(results)
+
+
+def averaged(cohort: CohortSummary, parts: Sequence[tuple[float, CohortSummary]]) -> CohortSummary:
+    """A cohort of several tasks: its rate, pass@k and pass^k are the weighted means of the tasks', counts are sums.
+
+    The interval of the rate is that of one task with as many trials as make a mean as precise as this.
+    """
+    rate, size = _mean_rate(parts)
+    return cohort.model_copy(
+        update={
+            "success_rate": rate,
+            "rate_interval": None if rate is None else wilson(rate * size, size),
+            "pass_at_k": _weighted([(weight, part.pass_at_k) for weight, part in parts]),
+            "pass_hat_k": _weighted([(weight, part.pass_hat_k) for weight, part in parts]),
+        }
+    )
+
+
+def gain_of(tasks: Sequence[TaskResult]) -> tuple[float | None, tuple[float, float] | None]:
+    """The weighted mean of the tasks' differences, and its 95 % interval (Newcombe's, of the mean rates)."""
+    on, size_on = _mean_rate([(task.weight, task.with_) for task in tasks])
+    off, size_off = _mean_rate([(task.weight, task.without) for task in tasks])
+    if on is None or off is None:
+        return None, None
+    return on - off, newcombe(on * size_on, size_on, off * size_off, size_off)
+
+
+def _mean_rate(parts: Sequence[tuple[float, CohortSummary]]) -> tuple[float | None, float]:
+    """The weighted mean rate, and the trials of one task whose rate would be as precise; None if a task has none.
+
+    A mean of rates of n_i trials with weights w_i has the variance of (sum w)^2 / sum(w^2 / n_i) trials, if the
+    rates are alike; if they differ, it has less.
+    """
+    rate = _weighted([(weight, part.success_rate) for weight, part in parts])
+    if rate is None:
+        return None, 0.0
+    total = fsum(weight for weight, _ in parts)
+    return rate, total**2 / fsum(weight**2 / (part.valid or part.k) for weight, part in parts)
+
+
+def _weighted(parts: Sequence[tuple[float, float | None]]) -> float | None:
+    known = [(weight, value) for weight, value in parts if value is not None]
+    if not known or len(known) < len(parts):
+        return None
+    return fsum(weight * value for weight, value in known) / fsum(weight for weight, _ in known)
+
+
 def _total(costs: Sequence[float | None]) -> float | None:
     """The sum, None if one is unknown or there is none."""
     known = [cost for cost in costs if cost is not None]
@@ -71,7 +140,12 @@ def _total(costs: Sequence[float | None]) -> float | None:
 
 def _tokens(valid: Sequence[TrialRecord]) -> TokenCounts | None:
     known = [trial.usage.tokens for trial in valid if trial.usage.tokens is not None]
-    return _counts(reduce(add, known)) if known and len(known) == len(valid) else None
+    if not known or len(known) < len(valid):
+        return None
+    total = reduce(add, known)
+    return (
+        _counts(total) if max(total.input, total.output, total.cache_read, total.cache_creation) < LARGEST else None
+    )
 
 
 def _counts(tokens: Tokens | None) -> TokenCounts | None:
@@ -85,13 +159,15 @@ def _counts(tokens: Tokens | None) -> TokenCounts | None:
     )
 
 
-def trial_rows(attempts: Sequence[TrialRecord]) -> tuple[TrialRow, ...]:
+def trial_rows(plan: Plan, attempts: Sequence[TrialRecord]) -> tuple[TrialRow, ...]:
     """The artifact's row of each trial, from every attempt of both cohorts, in the order of pair and position."""
     tries = Counter(attempt.key for attempt in attempts)
-    return tuple(_row(trial, tries[trial.key]) for trial in final_trials(attempts))
+    return tuple(
+        _row(trial, tries[trial.key], plan.work(trial.key.pair).name or None) for trial in final_trials(attempts)
+    )
 
 
-def _row(trial: TrialRecord, attempts: int) -> TrialRow:
+def _row(trial: TrialRecord, attempts: int, task: str | None) -> TrialRow:
     return TrialRow(
         pair=trial.key.pair,
         cohort=trial.key.cohort.value,
@@ -109,4 +185,5 @@ def _row(trial: TrialRecord, attempts: int) -> TrialRow:
         turns=trial.usage.turns,
         tokens=_counts(trial.usage.tokens),
         timed_out=trial.timed_out,
+        task=task,
     )

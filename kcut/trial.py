@@ -16,6 +16,7 @@ from kcut.model.errors import Interrupted, KcutError
 from kcut.model.outcome import Cohort, Outcome, Void
 from kcut.model.plan import Plan
 from kcut.model.trial import TrialKey, TrialRecord, Usage
+from kcut.plan import Work
 from kcut.schedule import TrialRequest
 from kcut.system.clock import Clock, timestamp
 from kcut.system.proc import Ran, Supervisors
@@ -39,15 +40,18 @@ class Bench:
     """What trials run on: everything they need beside their request."""
 
     plan: Plan
-    spec: Spec | None
+    works: tuple[Work, ...]  # the tasks, which the pairs take in turn
     isolation: Isolation
     supervisors: Supervisors
     clock: Clock
     environ: Mapping[str, str]  # cleaned of git's bindings, KCUT_* and the marks of an enclosing agent session
-    protected: tuple[str, ...] = ()
     watch: Callable[[], tuple[str, ...]] = lambda: ()  # what changed in the user's checkout since the last call
     on_phase: Callable[[TrialKey, str], None] = lambda _key, _phase: None
     logs: Path | None = None
+
+    def work(self, pair: int) -> Work:
+        """The task of a pair."""
+        return self.works[pair % len(self.works)]
 
 
 @dataclass
@@ -118,10 +122,12 @@ def trial_environment(
         # its configuration is the user's own, so hooks are switched off from here: the folder does not exist
         hooks = ("core.hooksPath", str(worktree.scratch / "hooks"))
         env |= {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": hooks[0], "GIT_CONFIG_VALUE_0": hooks[1]}
+    if plan.tasks:
+        env["HARNESS_TASK"] = plan.work(key.pair).name
     return env | {
         "PWD": str(worktree.cwd),
         "HARNESS_COMPONENT": plan.component,
-        "HARNESS_COMPONENT_ENABLED": key.cohort.enabled,
+        "HARNESS_COMPONENT_ENABLED": Cohort.WITHOUT.enabled if plan.aa else key.cohort.enabled,
         "HARNESS_TRIAL": str(key.pair),
         "HARNESS_TRIAL_OUT": str(worktree.scratch / "trial-out.json"),
         "HARNESS_SEED": str(seed),
@@ -179,14 +185,14 @@ def _perform(request: TrialRequest, bench: Bench, found: _Findings, phases: _Pha
     phases.begin("open")
     with ExitStack() as stack:
         try:
-            worktree = stack.enter_context(bench.isolation.open(bench.protected))
+            worktree = stack.enter_context(bench.isolation.open(bench.work(request.key.pair).protected))
         except (CheckoutFailed, OSError) as error:
             found.void(Void.WORKTREE, str(error))
             return
         phases.begin("apply")
         env = trial_environment(bench.environ, bench.plan, request.key, request.seed, worktree)
         logs = TrialLogs.of(bench.logs, f"{request.key.cohort.value}-{request.key.pair}-{request.attempt}")
-        _Work(bench, worktree, env, logs, found).do(phases.begin)
+        _Steps(bench, bench.work(request.key.pair), worktree, env, logs, found).do(phases.begin)
         found.stopped = found.stopped or (found.outcome is Outcome.VOID and bench.supervisors.stopped)
         if not found.stopped and _keeps(bench.plan, found):
             try:
@@ -203,10 +209,11 @@ def _keeps(plan: Plan, found: _Findings) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class _Work:
+class _Steps:
     """What is done in an open worktree; it notes what it sees in `found`."""
 
     bench: Bench
+    work: Work
     worktree: Worktree
     env: Mapping[str, str]
     logs: TrialLogs
@@ -220,7 +227,7 @@ class _Work:
         begin("task")
         plan, found = self.bench.plan, self.found
         reads = plan.agent_output == "auto" or self.logs.wanted
-        task = found.task = self.shell("task", plan.task, plan.timeout, reads=reads)
+        task = found.task = self.shell("task", self.work.plan.task, plan.timeout, reads=reads)
         begin("freeze")
         if found.stopped:
             return
@@ -233,24 +240,9 @@ class _Work:
             self.logs.write("task.diff", self.worktree.diff())
         self.account(sidecar, task)
         if found.outcome is None:
-            begin("score")
-            self.make_ready()
-        if self.bench.supervisors.stopped:
+            self.judge(begin)
+        elif self.bench.supervisors.stopped:
             found.stopped = True  # kcut ended its own git as well: what was seen since then is no result
-        elif found.outcome is None:
-            self.score()
-
-    def make_ready(self) -> None:
-        """Restore what the score needs, or note why there can be no score."""
-        found = self.found
-        try:
-            self.worktree.mend()
-            found.touched = self.worktree.restore()
-        except CheckoutFailed as error:  # what is in the way is the trial's doing
-            found.outcome = Outcome.FAIL
-            found.notes.append(str(error))
-        except OSError as error:  # the machine's
-            found.void(Void.HARNESS, f"the worktree could not be made ready for the score: {error}")
 
     def shell(self, phase: str, command: str, timeout: float, *, reads: bool = False) -> Ran:
         """Run a shell command in the worktree; everything it started is ended when this returns."""
@@ -300,17 +292,47 @@ class _Work:
             if report.void is not None:
                 found.void(report.void, report.why)
 
+    def judge(self, begin: Callable[[str], None] = lambda _phase: None) -> None:
+        """Score what the task left, with its oracle, and the protected files as they are at the base."""
+        found = self.found
+        try:
+            self.worktree.mend()
+            begin("reveal")
+            self.reveal()
+            begin("score")
+            found.touched = self.worktree.restore()
+        except CheckoutFailed as error:  # what is in the way is the trial's doing
+            found.outcome = Outcome.FAIL
+            found.notes.append(str(error))
+        except OSError as error:  # the machine's
+            found.void(Void.HARNESS, f"the worktree could not be made ready for the score: {error}")
+        if self.bench.supervisors.stopped:
+            found.stopped = True  # kcut ended its own git as well: what was seen since then is no result
+        elif found.outcome is None:
+            self.score()
+
+    def reveal(self) -> None:
+        """Bring the task's oracle, which it was not to see. Raises as the worktree's `reveal` does."""
+        if self.work.plan.oracle is None:
+            return
+        try:
+            self.worktree.reveal(self.work.plan.oracle)
+        except CheckoutFailed:
+            raise
+        except KcutError as error:  # it is not what it was
+            self.found.void(Void.HARNESS, error.message)
+
     def score(self) -> None:
         """Decide pass or fail: by the spec, else by `--score`, else by the task's own exit."""
         plan, found = self.bench.plan, self.found
-        if self.bench.spec is not None:
-            passed = self.score_by_spec(self.bench.spec)
+        if self.work.spec is not None:
+            passed = self.score_by_spec(self.work.spec)
             if found.outcome is not None:
                 return
         else:
             ran = found.task
-            if plan.score is not None:
-                ran = self.shell("score", plan.score, plan.score_timeout)
+            if self.work.plan.score is not None:
+                ran = self.shell("score", self.work.plan.score, plan.score_timeout)
                 if ran.error is not None:
                     found.void(Void.HARNESS, ran.error)
                     return
@@ -338,30 +360,48 @@ class _Work:
         return result.passes
 
 
+def score_again(bench: Bench, trial: TrialRecord, worktree: Worktree) -> Outcome | None:
+    """Score what a trial left in a worktree once more, as it was scored then; its task is not run.
+
+    Returns PASS or FAIL, VOID if the score could not be started, None if kcut was told to stop.
+    """
+    found = _Findings()
+    env = trial_environment(bench.environ, bench.plan, trial.key, trial.seed, worktree)
+    _Steps(bench, bench.work(trial.key.pair), worktree, env, TrialLogs(None), found).judge()
+    stopped = found.stopped or (found.outcome is Outcome.VOID and bench.supervisors.stopped)
+    return None if stopped else found.outcome
+
+
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """What the score said of the untouched base: None if `--setup` failed there, or kcut was told to stop."""
+    """What the score said of the untouched base: None if `--setup` failed there, or kcut was told to stop.
+
+    `task` is the name of the task whose score it was, empty where there is only one.
+    """
 
     passes: bool | None
     exit: int | None = None
     broken: bool = False
     stopped: bool = False
     note: str | None = None
+    task: str = ""
 
 
-def probe(bench: Bench) -> Probe:
-    """Score the untouched base once, after `--setup`, in the WITHOUT environment.
+def probe(bench: Bench, number: int = 0) -> Probe:
+    """Score the untouched base once with the task of that number, after `--setup`, in the WITHOUT environment.
 
     Raises CheckoutFailed if no worktree can be made: no trial could be either.
     """
-    plan, found = bench.plan, _Findings()
+    plan, work, found = bench.plan, bench.works[number], _Findings()
     with bench.isolation.open() as worktree:
-        env = trial_environment(bench.environ, plan, TrialKey(0, Cohort.WITHOUT), 0, worktree)
-        work = _Work(bench, worktree, env, TrialLogs(None), found)
-        scored = plan.probe and (bench.spec is not None or plan.score is not None)
-        if scored and work.set_up():
-            work.score()
+        env = trial_environment(bench.environ, plan, TrialKey(number, Cohort.WITHOUT), 0, worktree)
+        steps = _Steps(bench, work, worktree, env, TrialLogs(None), found)
+        scored = plan.probe and (work.spec is not None or work.plan.score is not None)
+        if scored and steps.set_up():
+            steps.reveal()
+            steps.score()
+    name = work.plan.name
     if found.stopped or found.outcome in {None, Outcome.VOID}:
         stopped = found.stopped or bench.supervisors.stopped
-        return Probe(None, stopped=stopped, note=found.notes[0] if found.notes else None)
-    return Probe(found.outcome is Outcome.PASS, found.score_exit, found.score_broken)
+        return Probe(None, stopped=stopped, note=found.notes[0] if found.notes else None, task=name)
+    return Probe(found.outcome is Outcome.PASS, found.score_exit, found.score_broken, task=name)

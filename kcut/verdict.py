@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from kcut.cautions import VOID_ADVICE, blocks_start, of_run, of_verdict, void_advice
-from kcut.decision import decide, point_rule, rate_of
+from kcut.course import course_of
+from kcut.decision import decide
 from kcut.model.artifact import (
     SCHEMA_VERSION,
     Artifact,
@@ -14,6 +15,7 @@ from kcut.model.artifact import (
     Decision,
     Environment,
     Order,
+    TaskResult,
     Verdict,
     Warn,
 )
@@ -21,8 +23,13 @@ from kcut.model.outcome import Cohort, Void
 from kcut.model.plan import Plan
 from kcut.model.run import RunRecord
 from kcut.model.trial import TrialRecord
+from kcut.rates import point_rule, rate_of
 from kcut.schedule import runs_again
-from kcut.summary import final_trials, of_cohort, summarise, trial_rows
+from kcut.stats.binomial import binomial_bound
+from kcut.summary import averaged, final_trials, of_cohort, summarise, task_results, trial_rows
+
+#: A run that goes on until it is decided ends invalid if more than a quarter of so many pairs stay void.
+UNCAPPED_K = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,11 +51,14 @@ def early_invalid(plan: Plan, final: Iterable[TrialRecord]) -> str | None:
 
     `final` holds the trials that ended for good, each with its last attempt (earlier ones do no harm), in any order.
     """
-    found = _spoilt(plan, final_trials(final))
+    trials = final_trials(final)
+    # a run without an end is judged by as many pairs as most runs have, or by those it has
+    k = plan.pairs if plan.capped else max(UNCAPPED_K, len(trials) // 2)
+    found = _spoilt(plan, k, trials)
     return found.note if found else None
 
 
-def _spoilt(plan: Plan, trials: Sequence[TrialRecord]) -> Invalid | None:
+def _spoilt(plan: Plan, k: int, trials: Sequence[TrialRecord]) -> Invalid | None:
     """What no later trial can mend: cohorts that were not what they should be, or too many voids."""
     void = {cohort: [trial for trial in of_cohort(trials, cohort) if not trial.valid] for cohort in Cohort}
     missed, leaked = (
@@ -58,10 +68,10 @@ def _spoilt(plan: Plan, trials: Sequence[TrialRecord]) -> Invalid | None:
         parts = [f"was missing in {_trials(missed, Cohort.WITH)}"] if missed else []
         parts += [f"was present in {_trials(leaked, Cohort.WITHOUT)}"] if leaked else []
         return Invalid("manipulation", f"the component {' and '.join(parts)}", VOID_ADVICE[Void.MANIPULATION])
-    over = {cohort: found for cohort, found in void.items() if 4 * len(found) > plan.k}
+    over = {cohort: found for cohort, found in void.items() if 4 * len(found) > k}
     if not over:
         return None
-    parts = [f"{len(found)} of {plan.k} {cohort.name} trials ({_reasons(found)})" for cohort, found in over.items()]
+    parts = [f"{len(found)} of {k} {cohort.name} trials ({_reasons(found)})" for cohort, found in over.items()]
     note = f"more than a quarter of a cohort stayed void: {' and '.join(parts)}"
     reasons: dict[str, int] = {}
     for trial in (trial for found in over.values() for trial in found):
@@ -79,11 +89,12 @@ def _reasons(void: Iterable[TrialRecord]) -> str:
     return ", ".join(sorted({str(trial.reason) for trial in void}))
 
 
-def _invalid(run: RunRecord, trials: Sequence[TrialRecord], rates: Sequence[CohortSummary]) -> Invalid | None:
+def _invalid(run: RunRecord, counted: "_Counted") -> Invalid | None:
     """Why this run can carry no verdict, None if it can."""
-    resume = f"go on with: kcut benchmark --resume {run.run_id}"
-    found = _spoilt(run.plan, trials)
-    ended, planned = len(trials), 2 * run.plan.k
+    trials, rates = final_trials(counted.attempts), counted.cohorts
+    resume = f"go on with: kcut {'aa' if run.plan.aa else 'benchmark'} --resume {run.run_id}"
+    found = _spoilt(run.plan, counted.k, trials)
+    ended, planned = len(trials), 2 * counted.k
     if run.state == "interrupted":  # a void that would have been run again spoils nothing yet
         done = sum(not runs_again(run.plan, trial) for trial in trials)
         return Invalid("interrupted", f"the run was stopped after {done} of {planned} trials", resume)
@@ -96,6 +107,10 @@ def _invalid(run: RunRecord, trials: Sequence[TrialRecord], rates: Sequence[Coho
     if any(rate_of(cohort) is None for cohort in rates):
         empty = [name for name, cohort in zip(("WITH", "WITHOUT"), rates, strict=True) if rate_of(cohort) is None]
         return Invalid("no-trials", f"no {' and no '.join(empty)} trial is valid", "run again when trials can start")
+    for task in counted.tasks:
+        if rate_of(task.with_) is None or rate_of(task.without) is None:
+            note = f"task {task.name} has no valid trial in one of the cohorts"
+            return Invalid("no-trials", note, "run again with more trials for each task")
     if all(trial.score_broken for trial in trials if trial.valid):
         if run.plan.score_line is None:
             note = "the task could not run in any trial (exit 126: not executable, 127: not found)"
@@ -112,13 +127,14 @@ def assemble(run: RunRecord, attempts: Sequence[TrialRecord]) -> Artifact:
     `pass: false` and the cause as its reason; such an artifact is not for saving.
     """
     plan = run.plan
-    with_, without = (summarise(plan.k, of_cohort(attempts, cohort)) for cohort in (Cohort.WITH, Cohort.WITHOUT))
-    ruling = _rule(run, attempts, with_, without)
+    counted = _counted(plan, attempts, partial=any(warn.code == "budget-stop" for warn in run.warnings))
+    with_, without = counted.cohorts
+    ruling = _rule(run, counted)
     keywords: dict[str, Any] = {"with": with_, "pass": ruling.passed}  # no names that Python would take
     return Artifact(
         schema_version=SCHEMA_VERSION,
         component=plan.component,
-        k=plan.k,
+        k=counted.k,
         task=plan.task,
         score=plan.score_line,
         without=without,
@@ -131,9 +147,75 @@ def assemble(run: RunRecord, attempts: Sequence[TrialRecord]) -> Artifact:
         isolation=plan.checkout.isolation,
         order=Order(seed=plan.seed),
         environment=_environment(run.environment, attempts),
-        trials=trial_rows(attempts),
+        tasks=counted.tasks,
+        trials=trial_rows(plan, attempts),
+        max_k=plan.k if plan.until_decided and plan.capped else None,
         **keywords,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class AgainstItself:
+    """How many benchmarks of a component against itself ended in KEEP, and the most that chance explains."""
+
+    runs: int
+    keeps: int
+    bound: int
+
+    @property
+    def accept(self) -> bool:
+        """True if there are no more than that."""
+        return self.keeps <= self.bound
+
+
+def against_itself(plan: Plan, attempts: Sequence[TrialRecord]) -> AgainstItself:
+    """The benchmarks of an A/A run, each decided by itself; one with an empty cohort is no KEEP.
+
+    `bound` is the number of KEEPs that runs with a false-keep rate of alpha stay within in 95 of 100 cases.
+    """
+    single = plan.model_copy(update={"aa": 0})
+    parts: dict[int, list[TrialRecord]] = {}
+    for attempt in attempts:
+        parts.setdefault(attempt.key.pair // single.pairs, []).append(attempt)
+    keeps = 0
+    for part in parts.values():
+        counted = _counted(single, part)
+        cohorts = [*counted.cohorts, *(side for task in counted.tasks for side in (task.with_, task.without))]
+        if all(rate_of(cohort) is not None for cohort in cohorts):
+            keeps += decide(single, part, *counted.cohorts, counted.tasks).verdict == "keep"
+    return AgainstItself(plan.aa, keeps, binomial_bound(plan.aa, plan.alpha))
+
+
+@dataclass(frozen=True, slots=True)
+class _Counted:
+    """What counts: the pairs up to the decision. `k` of them were planned; `after` trials ended later."""
+
+    k: int
+    attempts: tuple[TrialRecord, ...]
+    after: int
+    cohorts: tuple[CohortSummary, CohortSummary]
+    tasks: tuple[TaskResult, ...]
+
+
+def _counted(plan: Plan, attempts: Sequence[TrialRecord], *, partial: bool = False) -> _Counted:
+    """All pairs; of a run that stops as soon as it is clear, those up to where it was, if that has been reached.
+
+    `partial`: the run ended before all planned pairs, so a task may have had no turn.
+    """
+    k, counted = plan.pairs, tuple(attempts)
+    if plan.until_decided:
+        course = course_of(plan, attempts)
+        k = course.seen if course.over or not plan.capped else k
+        counted = tuple(attempt for attempt in attempts if attempt.key.pair < k)
+    on, off = (summarise(k, of_cohort(counted, cohort)) for cohort in (Cohort.WITH, Cohort.WITHOUT))
+    tasks = task_results(plan, k, counted)
+    if plan.until_decided or partial:  # it may have ended before every task had its turn
+        tasks = tuple(task for task in tasks if task.with_.valid and task.without.valid)
+    if tasks:
+        on = averaged(on, [(task.weight, task.with_) for task in tasks])
+        off = averaged(off, [(task.weight, task.without) for task in tasks])
+    after = {attempt.key for attempt in attempts} - {attempt.key for attempt in counted}
+    return _Counted(k, counted, len(after), (on, off), tasks)
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,28 +225,36 @@ class _Ruling:
     decision: Decision
 
 
-def _rule(run: RunRecord, attempts: Sequence[TrialRecord], with_: CohortSummary, without: CohortSummary) -> _Ruling:
+def _rule(run: RunRecord, counted: _Counted) -> _Ruling:
     """Both rules applied, all warnings in place."""
-    plan = run.plan
-    invalid = _invalid(run, final_trials(attempts), (with_, without))
+    plan, attempts = run.plan, counted.attempts
+    with_, without = counted.cohorts
+    invalid = _invalid(run, counted)
     warnings = [*run.warnings]
     if invalid is not None:
         warnings += [invalid.warn, *of_run(attempts)]
         decision = Decision(verdict="invalid", alpha=plan.alpha, delta=plan.delta, warnings=tuple(warnings))
         return _Ruling(False, invalid.note, decision)
-    point = point_rule(with_, without, plan.min_gain)
-    decision = decide(plan, attempts, with_, without)
-    warnings += [*of_run(attempts), *of_verdict(plan, attempts, with_, without, point=point, decision=decision)]
-    decision = decision.model_copy(update={"warnings": tuple(warnings)})
+    point = point_rule(with_, without, plan.min_gain, counted.tasks)
+    decision = decide(plan, attempts, with_, without, counted.tasks)
+    found = of_verdict(plan, attempts, with_, without, point=point, decision=decision, tasks=counted.tasks)
+    warnings += [*of_run(attempts), *found]
+    decision = decision.model_copy(update={"after": counted.after or None, "warnings": tuple(warnings)})
     if plan.rule == "point":
         return _Ruling(point.passed, point.reason, decision)
-    return _Ruling(decision.verdict == "keep", f"by the evidence rule: {_EVIDENCE[decision.verdict]}", decision)
+    words = _CHEAPER if plan.objective == "cost" else _EVIDENCE
+    return _Ruling(decision.verdict == "keep", f"by the evidence rule: {words[decision.verdict]}", decision)
 
 
 _EVIDENCE: dict[Verdict, str] = {
     "keep": "the component improves the success rate",
     "cut": "a benefit of the size asked for is ruled out",
     "inconclusive": "the trials do not settle whether the component helps",
+}
+_CHEAPER: dict[Verdict, str] = {
+    "keep": "the component succeeds as often, and costs less",
+    "cut": "the component does not cost less",
+    "inconclusive": "the trials do not settle whether the component costs less and succeeds as often",
 }
 
 

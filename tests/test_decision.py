@@ -10,10 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kcut.decision import decide, point_rule, void_balance
+from kcut.decision import decide, void_balance
 from kcut.model.artifact import CohortSummary, Decision
 from kcut.model.outcome import Cohort
 from kcut.model.trial import TrialRecord
+from kcut.rates import point_rule
 from kcut.summary import of_cohort, summarise
 from tests.records import a_run, an_attempt
 
@@ -193,7 +194,7 @@ def test_a_keep_that_rests_on_what_stayed_void_is_taken_back() -> None:
     plan = a_run(k=5).plan
     attempts = trials(["pass"] * 4 + ["void"], ["fail"] * 3 + ["pass"] + ["void"])
     on, off = (summarise(5, of_cohort(attempts, name)) for name in (Cohort.WITH, Cohort.WITHOUT))
-    balance = void_balance(plan, attempts, on, off)
+    balance = void_balance(plan, attempts)
     assert (balance.with_trials, balance.without_trials, balance.p) == (1, 1, 1.0)
     assert balance.flips
     found = decide(plan, attempts, on, off)

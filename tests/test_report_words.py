@@ -24,39 +24,56 @@ def said(x: int, n: int, y: int, **changes: Any) -> list[str]:
         (
             *(5, 5, 2, {}),
             "verdict (point rule): PASS - the success rate rose from 0.40 to 1.00",
-            "evidence: KEEP - a difference this large would appear by chance in 3 of 100 experiments "
-            "(Boschloo p = 0.031); true gain between +0.03 and +0.88 (95 %)",
+            "evidence: KEEP - 5 of 5 against 2 of 5, at least +0.03 (95 %); "
+            "a difference this large would appear by chance in 3 of 100 experiments (Boschloo p = 0.031)",
+        ),
+        (
+            *(18, 20, 9, {}),
+            "verdict (point rule): PASS - the success rate rose from 0.45 to 0.90",
+            "evidence: KEEP - 18 of 20 against 9 of 20, at least +0.16 (95 %); "
+            "a difference this large would appear by chance in 1 of 1000 experiments (Boschloo p = 0.0012)",
         ),
         (
             *(0, 5, 2, {}),
             "verdict (point rule): FAIL - the success rate fell from 0.40 to 0.00",
-            "evidence: CUT - WITH passed less often than WITHOUT; a component that adds 0.20 would do so poorly in "
-            "2 of 100 experiments (p = 0.023); true gain between -0.77 and +0.12 (95 %)",
+            "evidence: CUT - a benefit of 20 points or more is ruled out (0 of 5 against 2 of 5); "
+            "a component that adds 0.20 would do so poorly in 2 of 100 experiments (p = 0.023); "
+            "true gain between -0.77 and +0.12 (95 %)",
         ),
         (
-            *(100, 200, 100, {}),
+            *(100, 200, 100, {"delta": 0.125}),
             "verdict (point rule): FAIL - the success rate is 0.50 in both cohorts",
-            "evidence: CUT - a component that adds 0.20 would do so poorly in fewer than 1 of 1000 experiments "
-            "(p < 0.0001); true gain between -0.10 and +0.10 (95 %)",
+            "evidence: CUT - a benefit of 12.5 points or more is ruled out (100 of 200 against 100 of 200); "
+            "a component that adds 0.12 would do so poorly in 7 of 1000 experiments (p = 0.0069); "
+            "true gain between -0.10 and +0.10 (95 %)",
         ),
         (
             *(8, 10, 5, {}),
             "verdict (point rule): PASS - the success rate rose from 0.50 to 0.80",
-            "evidence: INCONCLUSIVE - a difference this large would appear by chance in 10 of 100 experiments "
-            "(Boschloo p = 0.099); true gain between -0.11 and +0.60 (95 %); "
-            "32 trials per cohort would show a gain of 0.30 in 4 of 5 runs",
+            "evidence: INCONCLUSIVE - 10 trials a cohort cannot show less than +0.40; "
+            "32 would show +0.30 in 4 of 5 runs; a difference this large would appear by chance in 10 of 100 "
+            "experiments (Boschloo p = 0.099); true gain between -0.11 and +0.60 (95 %)",
         ),
         (
             *(5, 10, 5, {}),
             "verdict (point rule): FAIL - the success rate is 0.50 in both cohorts",
-            "evidence: INCONCLUSIVE - no difference was seen (Boschloo p = 0.472); "
-            "true gain between -0.37 and +0.37 (95 %); 75 trials per cohort would show a gain of 0.20 in 4 of 5 runs",
+            "evidence: INCONCLUSIVE - 10 trials a cohort cannot show less than +0.40; "
+            "75 would show +0.20 in 4 of 5 runs; no difference was seen (Boschloo p = 0.472); "
+            "true gain between -0.37 and +0.37 (95 %)",
         ),
         (
             *(4, 10, 5, {}),
             "verdict (point rule): FAIL - the success rate fell from 0.50 to 0.40",
-            "evidence: INCONCLUSIVE - WITH passed less often than WITHOUT (Boschloo p = 0.689); "
-            "true gain between -0.45 and +0.29 (95 %); 75 trials per cohort would show a gain of 0.20 in 4 of 5 runs",
+            "evidence: INCONCLUSIVE - 10 trials a cohort cannot show less than +0.40; "
+            "75 would show +0.20 in 4 of 5 runs; WITH passed less often (Boschloo p = 0.689); "
+            "true gain between -0.45 and +0.29 (95 %)",
+        ),
+        (
+            *(1, 2, 0, {}),
+            "verdict (point rule): PASS - the success rate rose from 0.00 to 0.50",
+            "evidence: INCONCLUSIVE - 2 trials a cohort cannot show anything; 9 would show +0.50 in 4 of 5 runs; "
+            "a difference this large would appear by chance in 31 of 100 experiments (Boschloo p = 0.313); "
+            "true gain between -0.27 and +0.91 (95 %)",
         ),
         (
             *(3, 3, 3, {}),
@@ -67,21 +84,21 @@ def said(x: int, n: int, y: int, **changes: Any) -> list[str]:
         (
             *(9, 10, 1, {"min_gain": "0.9"}),
             "verdict (point rule): FAIL - a gain of +0.80 is short of --min-gain 0.9",
-            "evidence: KEEP - a difference this large would appear by chance in fewer than 1 of 1000 experiments "
-            "(Boschloo p = 0.0002); true gain between +0.37 and +0.92 (95 %)",
+            "evidence: KEEP - 9 of 10 against 1 of 10, at least +0.37 (95 %); a difference this large would appear "
+            "by chance in fewer than 1 of 1000 experiments (Boschloo p = 0.0002)",
         ),
         (
             *(9, 10, 1, {"min_gain": "0.9", "rule": "evidence"}),
             "verdict (point rule): FAIL - a gain of +0.80 is short of --min-gain 0.9",
-            "evidence: KEEP - a difference this large would appear by chance in fewer than 1 of 1000 experiments "
-            "(Boschloo p = 0.0002); true gain between +0.37 and +0.92 (95 %)",
+            "evidence: KEEP - 9 of 10 against 1 of 10, at least +0.37 (95 %); a difference this large would appear "
+            "by chance in fewer than 1 of 1000 experiments (Boschloo p = 0.0002)",
         ),
         (
             *(3, 5, 2, {"rule": "evidence"}),
             "verdict (point rule): PASS - the success rate rose from 0.40 to 0.60",
-            "evidence: INCONCLUSIVE - a difference this large would appear by chance in 38 of 100 experiments "
-            "(Boschloo p = 0.377); true gain between -0.32 and +0.60 (95 %); "
-            "79 trials per cohort would show a gain of 0.20 in 4 of 5 runs",
+            "evidence: INCONCLUSIVE - 5 trials a cohort cannot show less than +0.60; "
+            "79 would show +0.20 in 4 of 5 runs; a difference this large would appear by chance in 38 of 100 "
+            "experiments (Boschloo p = 0.377); true gain between -0.32 and +0.60 (95 %)",
         ),
     ],
 )

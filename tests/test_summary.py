@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from kcut.model.artifact import CohortSummary, TokenCounts
 from kcut.model.trial import Tokens, TrialRecord, Usage
 from kcut.summary import final_trials, summarise, trial_rows
-from tests.records import an_attempt
+from tests.records import a_run, an_attempt
 
 
 def cost(usd: float | None, turns: int | None = 4) -> Usage:
@@ -52,7 +52,7 @@ def test_a_retried_void_counts_as_an_attempt_and_its_cost_is_apart() -> None:
     assert (found.valid, found.successes, found.voids) == (2, 1, {})
     assert (found.void_attempts, found.void_cost_usd) == (2, 0.03)
     assert (found.total_cost_usd, found.mean_cost_per_trial, found.cost_per_success) == (0.75, 0.375, 0.75)
-    assert [row.attempts for row in trial_rows(attempts)] == [3, 1]
+    assert [row.attempts for row in trial_rows(a_run().plan, attempts)] == [3, 1]
 
 
 def test_a_void_that_stays_is_in_no_rate() -> None:
@@ -128,7 +128,7 @@ def test_rows_say_what_the_last_attempt_did_in_the_order_of_pairs() -> None:
         an_attempt(0, "with", position=1, outcome="void", reason="startup", attempt=1),
         an_attempt(0, "without", position=0, usage=Usage()),
     ]
-    rows = trial_rows(attempts)
+    rows = trial_rows(a_run().plan, attempts)
     assert [(row.pair, row.index, row.cohort, row.position) for row in rows] == [
         (0, 0, "without", 0),
         (0, 0, "with", 1),
@@ -180,4 +180,4 @@ def test_sums_hold_and_the_order_of_records_never_matters(
     mixed = list(attempts)
     shuffler.shuffle(mixed)
     assert summarise(8, mixed) == found
-    assert trial_rows(mixed) == trial_rows(attempts)
+    assert trial_rows(a_run().plan, mixed) == trial_rows(a_run().plan, attempts)

@@ -7,8 +7,8 @@ from typing import Any
 
 from kcut.redact import looks_like_credential
 
-#: Counts beyond this fit in no database column, and nothing that is counted here reaches it.
-LIMIT = 2**63
+#: Counts beyond this are no whole numbers in JSON any more, and nothing that is counted here reaches it.
+LIMIT = 2**53
 
 _LABEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/@+-]{0,63}")
 
@@ -27,7 +27,7 @@ def _nothing(_constant: str) -> None:
     return None
 
 
-#: Reads JSON as the standard library does; NaN, infinities and numbers beyond 2^63 become None.
+#: Reads JSON as the standard library does; NaN, infinities and numbers beyond 2^53 become None.
 DECODER = json.JSONDecoder(parse_int=_integer, parse_float=_number, parse_constant=_nothing)
 
 
@@ -41,7 +41,7 @@ def amount(value: object) -> float | None:
 
 
 def count(value: object) -> int | None:
-    """A whole number from 0 on, below 2^63 (3.0 is 3), else None."""
+    """A whole number from 0 on, below 2^53 (3.0 is 3), else None."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     if not 0 <= value < LIMIT or value != int(value):

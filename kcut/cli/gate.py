@@ -12,15 +12,19 @@ from kcut.cli.checkout import current_folder
 from kcut.cli.checkout import root as checkout_root
 from kcut.cli.common import color_option, emit_json, json_option, wants_color
 from kcut.cli.config import ConfiguredCommand
-from kcut.model.errors import EXIT_FAIL, EXIT_PASS, EXIT_USAGE, UsageFault
+from kcut.model.errors import EXIT_FAIL, EXIT_PASS, EXIT_USAGE, KcutError, UsageFault
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from kcut.model.evidence import Evidence
+    from kcut.model.run import RunRecord
 
 HELP = """Say for each component whether its benchmark lets it through, and which command would settle what is open.
 
 The state is pass, fail, inconclusive (under --rule evidence), missing (no benchmark yet), stale, or unreadable
-(the file is broken, or another component's). Only the artifacts in .claude/eval/benchmarks are read.
+(the file is broken, or another component's). The state is told by the artifacts in .claude/eval/benchmarks
+alone; the command repeats the run as it was recorded, where its record is at hand.
 
 Exit codes: 0 all pass, 1 one fails, 2 one is neither.
 
@@ -80,37 +84,129 @@ def _print(found: "list[Evidence]", advice: dict[str, str], *, painted: bool) ->
 def settle(evidence: "Evidence", root: Path, cwd: Path) -> str:
     """The shell command, on one line, that would settle a component's state; empty if it passes.
 
-    `CMD` stands in it where no earlier benchmark says what the task is.
+    It repeats the run as it was recorded, with more trials if it needs them; a run that was stopped goes on. Where
+    only the artifact is left, it repeats what that tells. `CMD` stands in it where nothing says what the task is. A
+    sentence instead of a command where the artifact names several tasks and nothing tells their file.
     """
     if evidence.state == "pass":
         return ""
-    words = ["kcut", "benchmark", "--component", evidence.name]
+    from kcut.commandline import words
+
+    run = _recorded(evidence, root)
+    if run is not None and evidence.state == "missing":
+        return _there(run, root, cwd) + _joined(["--resume", run.run_id])
+    if run is not None and (run.plan.tasks_file is not None or not run.plan.tasks):
+        more = _more(evidence, run.plan.k)
+        return _there(run, root, cwd) + _joined(words(run.plan, k=_capped(more) if run.plan.until_decided else more))
+    named = evidence.document.get("tasks")
+    if isinstance(named, list) and named:
+        return f"run it again as it was, with the file of its {len(named)} task{'s' * (len(named) != 1)}"
     task = evidence.document.get("task")
-    words += ["--task", task, *_options(evidence)] if isinstance(task, str) and task else ["--task", "CMD"]
-    again = " ".join(map(quote, words))
+    again = ["--task", task, *_options(evidence)] if isinstance(task, str) and task else ["--task", "CMD"]
+    command = _joined(["--component", evidence.name, *again])
     if evidence.blocker is None:
-        return again
-    return f"mv {_aside(root / evidence.blocker, cwd)} && {again}"
+        return command
+    return f"mv {_aside(root / evidence.blocker, cwd)} && {command}"
+
+
+def _joined(words: "Iterable[str]") -> str:
+    return " ".join(map(quote, ("kcut", "benchmark", *words)))
+
+
+def _there(run: "RunRecord", root: Path, cwd: Path) -> str:
+    """The step to the folder that the run was started in, where its files and its task lie."""
+    folder = os.path.relpath(root / run.plan.checkout.subdir, cwd)
+    return "" if folder == os.curdir else f"cd {quote(folder)} && "
+
+
+def _recorded(evidence: "Evidence", root: Path) -> "RunRecord | None":
+    """The run that the artifact is of; without an artifact the last one of the component that can go on.
+
+    None if the record holds none, or cannot be read: the artifact alone says enough.
+    """
+    from kcut.store import Store
+    from kcut.store.documents import visible
+
+    name = evidence.document.get("runId")
+    if evidence.state != "missing" and not (isinstance(name, str) and name):
+        return None
+    try:
+        with Store.open(root, create=False) as store:
+            history = store.history()
+            if evidence.state != "missing":
+                ids = [row.run_id for row in history if row.run_id == name]
+            else:
+                ids = [
+                    r.run_id for r in history if r.component == visible(evidence.name) and r.state == "interrupted"
+                ]
+            runs = [run for run in map(store.find, ids) if run.plan.component == evidence.name and not run.plan.aa]
+    except KcutError:
+        return None
+    if evidence.state == "missing":  # what held a credential cannot go on
+        runs = [run for run in runs if all(warning.code != "credential" for warning in run.warnings)]
+    return runs[0] if runs else None
+
+
+def _more(evidence: "Evidence", k: int) -> int:
+    """How many trials, or pairs at most, to ask for where there were `k`."""
+    from kcut.model.evidence import whole
+
+    decision = evidence.document.get("decision")
+    needed = whole(decision.get("neededK")) if isinstance(decision, dict) else None
+    if needed is not None and needed > k:
+        return needed
+    return 2 * k if evidence.state == "inconclusive" else k
+
+
+def _capped(pairs: int) -> int:
+    """So many pairs, but no more than a run that stops as soon as it is clear can have."""
+    from kcut.stats.paths import MOST_PAIRS
+
+    return min(pairs, MOST_PAIRS)
 
 
 def _options(evidence: "Evidence") -> list[str]:
-    """The options of the recorded run that differ from the defaults, with the trials that it turned out to need."""
+    """What the artifact tells of its run that differs from the defaults, with as many trials as it takes."""
     from kcut.model.evidence import whole
 
     document: dict[str, Any] = dict(evidence.document)
-    score, k, decision = document.get("score"), whole(document.get("k")), document.get("decision")
+    score, k, most = document.get("score"), whole(document.get("k")), whole(document.get("maxK"))
+    decision = document.get("decision") if isinstance(document.get("decision"), dict) else None
     words: list[str] = []
     if isinstance(score, str):
         spec = _SPEC.fullmatch(score)
         words += ["--spec", spec[1]] if spec else ["--score", score]
-    if k is not None:
-        needed = whole(decision.get("neededK")) if isinstance(decision, dict) else None
-        fewest = 2 * k if evidence.state == "inconclusive" else k
-        words += ["--k", str(needed if needed is not None and needed > k else fewest)]
+    if decision is not None and decision.get("method") == "eprocess":
+        words += ["--anytime", *([] if most is None else ["--max-k", str(_more(evidence, most))])]
+    elif most is not None:
+        words += ["--until-decided", "--max-k", str(_capped(_more(evidence, most)))]
+    elif k is not None:
+        words += ["--k", str(_more(evidence, k))]
+    if decision is not None:
+        words += _levels(decision)
     if document.get("rule") == "evidence":
         words += ["--rule", "evidence"]
     if document.get("isolation") in {"worktree", "clone"}:
         words += ["--isolation", document["isolation"]]
+    return words
+
+
+def _levels(decision: dict[str, Any]) -> list[str]:
+    """How sure the verdict had to be, and of what."""
+    from kcut.commandline import number
+    from kcut.model.ask import Ask
+
+    words: list[str] = []
+    for name in ("alpha", "beta", "delta"):
+        value = decision.get(name)
+        if isinstance(value, float) and 0 < value < 1 and value != getattr(Ask, name):
+            words += [f"--{name}", number(value)]
+    if decision.get("objective") == "cost":
+        words += ["--objective", "cost"]
+        cost = decision.get("cost")
+        margin = cost.get("margin") if isinstance(cost, dict) else None
+        if isinstance(margin, float) and 0 < margin < 1 and margin != Ask.margin:
+            words += ["--margin", number(margin)]
     return words
 
 

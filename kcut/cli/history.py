@@ -23,7 +23,7 @@ PASSED = {True: "yes", False: "no", None: "-"}
 HELP = """List the runs of this checkout, the newest first.
 
 State: running, finished, invalid (can carry no verdict), interrupted (stopped, or its process died; go on with
-kcut benchmark --resume RUN).
+kcut benchmark --resume RUN). Decision a/a: a component against itself (kcut aa), no verdict on it.
 
 \b
 Examples:
@@ -61,6 +61,7 @@ def _document(run: "RunRow") -> dict[str, object]:
         "decision": run.decision,
         "pass": run.pass_,
         "state": run.state,
+        "aa": run.aa,
     }
 
 
@@ -69,7 +70,8 @@ def _table(runs: "tuple[RunRow, ...]", *, color: bool) -> str:
     rows: list[tuple[str, ...]] = [HEADER]
     for run in runs:
         when = plain(run.ts[:16].replace("T", " "))
-        cells = (run.run_id, when, run.component, str(run.k), run.decision or "-", PASSED[run.pass_], run.state)
+        decision = "a/a" if run.aa else run.decision or "-"
+        cells = (run.run_id, when, run.component, str(run.k), decision, PASSED[run.pass_], run.state)
         rows.append(tuple(plain(cell) for cell in cells))
     rows = _fitted(rows, shutil.get_terminal_size((10_000, 0)).columns)
     at = rows[0].index("decision")

@@ -65,7 +65,7 @@ def _waits(text: str) -> tuple[float, ...] | None:
 
 
 def _money(text: str) -> float | None:
-    return float(text) if re.fullmatch(r"\s*\$?\d{1,9}(\.\d+)?\s*", text) and "$" not in text else None
+    return float(text) if re.fullmatch(r"\s*(\d{1,9}(\.\d*)?|\.\d+)\s*", text) else None
 
 
 def _seed(text: str) -> int | None:
@@ -73,9 +73,21 @@ def _seed(text: str) -> int | None:
     return value if value is not None and value < 2**31 else None
 
 
+def _rate(text: str) -> float | None:
+    value = float(text) if re.fullmatch(r"\s*(0|1|[01]?\.\d{0,12})\s*", text) and text.strip() != "." else 2.0
+    return value if value <= 1 else None
+
+
+def _share(text: str) -> float | None:
+    value = float(text) if re.fullmatch(r"\s*0?\.\d{1,12}\s*", text) else 0.0
+    return value if 0 < value < 1 else None
+
+
 COUNT = Value("n", _count(1), "a whole number of at least 1")
 WHOLE = Value("n", _count(0), "a whole number of at least 0")
 DURATION = Value("time", _duration, "a time such as 90, 90s, 10m or 2h")
 WAITS = Value("times", _waits, "a list of times such as 5s,30s")
 MONEY = Value("usd", _money, "an amount in US dollars such as 2.50")
+SHARE = Value("p", _share, "a number between 0 and 1, such as 0.05")
+RATE = Value("rate", _rate, "a rate from 0 to 1, such as 0.5")
 SEED = Value("n", _seed, "a whole number from 0 to 2147483647")

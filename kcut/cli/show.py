@@ -9,10 +9,11 @@ from kcut.cli.columns import aligned
 from kcut.cli.common import color_option, emit_json, json_option, wants_color
 from kcut.cli.config import ConfiguredCommand
 from kcut.cli.suggest import runs
-from kcut.report.text import count, duration, fold, money, plain
+from kcut.report.text import count, duration, fold, money, plain, shorten
 
 if TYPE_CHECKING:
     from kcut.model.artifact import TrialRow, Warn
+    from kcut.model.plan import Plan
     from kcut.model.run import RunRecord
     from kcut.model.trial import TrialRecord
     from kcut.store import Event, RunRow
@@ -24,6 +25,10 @@ HEADER = (
 )
 #: The columns of numbers: from the task's exit code to the attempts.
 NUMBERS = range(3, 9)
+#: The column of tasks, beside the trial's name where a run has several.
+TASK = 1
+#: Names of tasks are cut to so many columns: all of them stand above the table.
+LONGEST = 30
 COLORS = {"pass": "green", "fail": "red", "void": "yellow"}
 
 HELP = """Show one run: what was planned, and how each trial ended, with the criteria that failed.
@@ -88,9 +93,10 @@ def _shown(text: str | None) -> str | None:
 def _document(run: "RunRecord", line: "RunRow") -> dict[str, Any]:
     document = run.document()
     plan = document.pop("plan")
-    plan |= {name: _shown(plan[name]) for name in ("task", "score", "setup")}
-    if plan["spec"]:
-        plan["spec"] = {"path": plan["spec"]["path"]}
+    plan |= {name: _shown(plan[name]) for name in ("task", "score", "tasksScore", "setup")}
+    for work in (plan, *plan["tasks"]):  # the record holds specs whole
+        if work["spec"]:
+            work["spec"] = {"path": work["spec"]["path"]}
     facts = {"component": plan["component"], "k": plan["k"], "decision": line.decision, "pass": line.pass_}
     return document | facts | {"plan": plan}
 
@@ -98,7 +104,7 @@ def _document(run: "RunRecord", line: "RunRow") -> dict[str, Any]:
 def _facts(run: "RunRecord", line: "RunRow") -> list[str]:
     """What was planned and what became of it, a line per fact."""
     plan, place = run.plan, run.plan.checkout
-    head = [f"run {plain(run.run_id)}", plain(plan.component), count(plan.k, "pair"), run.state]
+    head = [f"run {plain(run.run_id)}", plain(plan.component), _size(plan), run.state]
     if line.decision not in {None, run.state}:
         head.append(f"decision {line.decision}")
     if line.pass_ is not None:
@@ -110,12 +116,27 @@ def _facts(run: "RunRecord", line: "RunRow") -> list[str]:
         "began": plain(run.ts) + (f", ended {plain(run.ended)}" if run.ended else ""),
         "base": base,
         "order": f"seed {plan.seed}, {count(plan.jobs, 'job')}, {place.isolation} worktrees",
-        "task": _shown(plan.task),
-        "score": _shown(plan.score_line) or "the task's exit code",
+        **_works(plan),
         "setup": _shown(plan.setup),
         "rule": plan.rule + (f", a gain of at least {plain(plan.min_gain)}" if plan.min_gain else ""),
     }
     return ["   ".join(head), *(f"  {name:6} {plain(text)}" for name, text in facts.items() if text)]
+
+
+def _size(plan: "Plan") -> str:
+    """`5 pairs`, `at most 20 pairs`, `40 A/A benchmarks of 5 pairs`."""
+    if plan.aa:
+        return f"{count(plan.aa, 'A/A benchmark')} of {count(plan.k, 'pair')}"
+    if not plan.capped:
+        return "pairs until decided"
+    return f"{'at most ' * plan.until_decided}{count(plan.pairs, 'pair')}"
+
+
+def _works(plan: "Plan") -> dict[str, str | None]:
+    """What ran and how it was scored; a list of tasks by name."""
+    if plan.tasks:
+        return {"tasks": ", ".join(work.name for work in plan.tasks)}
+    return {"task": _shown(plan.task), "score": _shown(plan.score_line) or "the task's exit code"}
 
 
 def _table(trials: "tuple[TrialRow, ...]", failing: dict[tuple[int, str], tuple[str, ...]], *, color: bool) -> str:
@@ -136,10 +157,15 @@ def _table(trials: "tuple[TrialRow, ...]", failing: dict[tuple[int, str], tuple[
         for row in trials
     ]
 
-    def style(column: int, cell: str, padded: str) -> str:
-        return click.style(padded, fg=COLORS[cell]) if color and column == 1 and cell in COLORS else padded
+    several = any(row.task is not None for row in trials)
+    if several:
+        names = ["", "task", *(shorten(row.task or "-", LONGEST) for row in trials)]
+        rows = [(*row[:TASK], name, *row[TASK:]) for row, name in zip(rows, names, strict=True)]
 
-    return aligned(rows, right=set(NUMBERS), style=style)
+    def style(column: int, cell: str, padded: str) -> str:
+        return click.style(padded, fg=COLORS[cell]) if color and column == 1 + several and cell in COLORS else padded
+
+    return aligned(rows, right={column + several for column in NUMBERS}, style=style)
 
 
 def _name(attempt: "TrialRecord") -> str:
@@ -184,5 +210,5 @@ def _remarks(
         lines.append("remove what is kept: kcut clean --kept")
     lines += [f"{plain(event.ts)}  {plain(event.kind)}" for event in events]
     if run.state == "interrupted":
-        lines.append(f"go on with: kcut benchmark --resume {plain(run.run_id)}")
+        lines.append(f"go on with: kcut {'aa' if run.plan.aa else 'benchmark'} --resume {plain(run.run_id)}")
     return lines

@@ -53,7 +53,10 @@ def find_extras(checkout: Checkout, plan: CheckoutPlan) -> Extras:
             raise UsageFault(
                 f"{path} is to be linked, and so {clash} cannot be brought too", remedy="name one of them"
             )
-    included = [path for path in _included(checkout) if not _is_below(path, (*copies, *links))]
+    for path in (*copies, *links):
+        if any(_is_below(path, (hidden,)) or _is_below(hidden, (path,)) for hidden in plan.hidden):
+            raise UsageFault(f"{path} is an oracle's, and no trial may have it", remedy="leave out --copy or --link")
+    included = [path for path in _included(checkout) if not _is_below(path, (*copies, *links, *plan.hidden))]
     return Extras(tuple(dict.fromkeys([*copies, *included])), tuple(dict.fromkeys(links)))
 
 

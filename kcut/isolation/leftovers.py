@@ -19,6 +19,9 @@ LEASES = "lease-*.json"
 OWN = "own"
 #: A worktree that is to stay has a file of this ending, named like its folder, in kcut's part.
 KEPT = ".kept"
+#: A kept worktree that is put aside, while copies of it are scored in its place, has this ending.
+ASIDE = ".aside"
+_TRIAL = re.compile("[0-9a-f]{12}")
 
 
 def clear(folder: Path, common_dir: Path | None) -> list[str]:
@@ -71,6 +74,36 @@ def _is_a_runs(folder: str, lease: Path) -> bool:
     return Path(folder).is_absolute() and NAME.fullmatch(name) is not None and lease.name == f"lease-{name}.json"
 
 
+def _returned(folder: Path) -> list[str]:
+    try:
+        return put_back(folder)
+    except OSError as error:
+        return [f"{folder}{ASIDE}: {error.strerror}"]
+
+
+def is_kept(folder: Path) -> bool:
+    """True for the folder of a trial in a run's folder, by their names, which only kcut gives."""
+    return (
+        folder.is_absolute()
+        and NAME.fullmatch(folder.parent.name) is not None
+        and _TRIAL.fullmatch(folder.name) is not None
+    )
+
+
+def put_back(folder: Path) -> list[str]:
+    """Put a kept worktree back, if it is aside, in the place of its copy; returns what could not be removed there.
+
+    OSError if it cannot be moved.
+    """
+    aside = folder.with_name(folder.name + ASIDE)
+    if not is_kept(folder) or not is_folder(aside) or aside.lstat().st_uid != os.getuid():
+        return []
+    left = remove_tree(folder)
+    if not left:
+        aside.rename(folder)
+    return left
+
+
 def sweep(state_root: Path) -> list[str]:
     """Remove what dead kcut processes of this checkout left behind, and nothing else.
 
@@ -84,6 +117,10 @@ def sweep(state_root: Path) -> list[str]:
             continue
         left: list[str] = []
         folder, common_dir = lease.claim.get("folder"), lease.claim.get("common_dir")
+        kept = lease.claim.get("kept")
+        if isinstance(kept, str):
+            left += _returned(Path(kept))
+            told += [f"could not remove {line}" for line in left]
         if isinstance(folder, str) and _is_a_runs(folder, path):
             left = clear(Path(folder), Path(common_dir) if isinstance(common_dir, str) else None)
             for prepared in path.parent.glob(f"{Path(folder).name}-*"):

@@ -119,7 +119,8 @@ def make_origin(checkout: Checkout, plan: CheckoutPlan, folder: Path, excluded: 
     try:
         tree = _snapshot(checkout, plan, git_dir)
         if plan.history == "none":
-            return replace(_without_history(plain, git, folder, tree or plan.base, checkout.state), raw=raw)
+            left_out = (*checkout.state, *plan.hidden)
+            return replace(_without_history(plain, git, folder, tree or plan.base, left_out), raw=raw)
         commit, own = plan.base, checkout.partial or taken.moved_large_files
         if tree is not None:
             commit, own = write_commit(git, plan.base, tree, parent=plan.base, message=b"uncommitted changes\n"), True

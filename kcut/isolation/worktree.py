@@ -1,15 +1,19 @@
 """One trial's worktree, from the moment it is checked out to its removal."""
 
 import contextlib
+import os
 import secrets
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from kcut.isolation.blame import Start, settle
 from kcut.isolation.checkout import CheckoutFailed
 from kcut.isolation.freeze import Freezer, Frozen
+from kcut.isolation.oracle import reveal
 from kcut.isolation.pristine import Pristine
 from kcut.isolation.restore import changed_paths, detach_around, make_folder, restore
+from kcut.model.plan import OraclePlan
 from kcut.system.files import identity
 from kcut.system.mounts import detach, mount_points
 
@@ -89,6 +93,12 @@ class Worktree:
         settle(act, _PROTECTED, self._start, self._own, need)
         return tuple(changed)
 
+    def reveal(self, oracle: OraclePlan) -> None:
+        """Bring what only the score may see. Raises as `restore`, and NotReady or UsageFault if it has changed."""
+        if not self._reach():
+            raise CheckoutFailed(_REPLACED)
+        settle(lambda: reveal(oracle, self.path), "the oracle has no place in the worktree", self._start, self._own)
+
     def _reach(self) -> bool:
         """Open the folders around the tree, kcut's own, which a trial may have closed; false if it cannot be.
 
@@ -110,6 +120,16 @@ class Worktree:
                 self._known[folder] = identity(folder)
             folder.chmod(0o700)
         return identity(place) == self._known[place] and identity(folder) == self._known[folder]
+
+    def at(self, folder: Path, protected: Sequence[str]) -> "Worktree":
+        """Another worktree of the same base, with the folders around it as a trial's; this one must stay open.
+
+        `protected` are those of this one's that are restored there.
+        """
+        subdir = self.cwd.relative_to(self.path)
+        freezer = replace(self._freezer, tree=folder / "tree")
+        known = {path: self._protected[path] for path in protected if path in self._protected}
+        return Worktree(folder, "" if subdir == Path() else os.fspath(subdir), freezer, self._kept, known)
 
     def keep(self) -> Path:
         """Leave the worktree where it is when it is closed; returns its path."""

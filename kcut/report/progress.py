@@ -11,7 +11,7 @@ from kcut.model.outcome import Cohort, Outcome
 from kcut.model.plan import Plan
 from kcut.model.run import RunRecord
 from kcut.model.trial import TrialKey, TrialRecord
-from kcut.report.text import clock, duration, fold, plain, width
+from kcut.report.text import clock, count, duration, fold, plain, width
 from kcut.resolve import Ready
 from kcut.trial import Probe
 
@@ -26,20 +26,30 @@ _KINDS = {"sealed": "sealed worktrees", "worktree": "linked worktrees", "clone":
 
 def plan_text(plan: Plan, ready: Ready) -> str:
     """What is about to run, in one line. Credentials in the plan are the caller's to replace."""
-    if ready.spec is not None and plan.spec is not None:
-        checks = len(ready.spec.checks)
+    if plan.tasks:
+        score = "each scored by its own" if len({work.score_line for work in plan.tasks}) > 1 else "one score for all"
+        score = f"{count(len(plan.tasks), 'task')}, {score}"
+    elif ready.specs and plan.spec is not None:
+        checks = len(ready.specs[0].checks)
         score = f"score {plain(plan.spec.path)} ({checks} check{'s' * (checks != 1)})"
     else:
         score = f"score {plain(plan.score)}" if plan.score else "score: the task's own exit code"
     facts = [
         plain(plan.component),
-        f"2 cohorts x {plan.k} trial{'s' * (plan.k != 1)}",
+        _size(plan),
         f"{_KINDS[plan.checkout.isolation]} of {plan.checkout.base[:7]}",
         f"seed {plan.seed}",
         *([f"in {plain(plan.checkout.subdir)}"] if plan.checkout.subdir else []),
     ]
     line = "   ".join(facts)
     return f"{line}   {score}" if width(line) + width(score) + 3 <= 80 else f"{line}\n  {score}"
+
+
+def _size(plan: Plan) -> str:
+    """`2 cohorts x 5 trials`, `pairs until decided, at most 20`."""
+    if not plan.until_decided:
+        return f"2 cohorts x {plan.pairs} trial{'s' * (plan.pairs != 1)}"
+    return f"pairs until decided{f', at most {plan.pairs}' * plan.capped}"
 
 
 def notes(ready: Ready) -> list[str]:
@@ -49,20 +59,16 @@ def notes(ready: Ready) -> list[str]:
         shown = ", ".join(plain(path) for path in ready.protected[:4])
         more = f" and {len(ready.protected) - 4} more" if len(ready.protected) > 4 else ""
         lines.append(f"restored from the base before scoring: {shown}{more}")
-    if ready.spec is not None:
-        manual = sum(criterion.check is None for criterion in ready.spec.criteria)
-        if manual:
-            lines.append(
-                f"{manual} criteri{'on' if manual == 1 else 'a'} without a check: a person's, not scored here"
-            )
+    manual = sum(criterion.check is None for spec in ready.specs for criterion in spec.criteria)
+    if manual:
+        lines.append(f"{manual} criteri{'on' if manual == 1 else 'a'} without a check: a person's, not scored here")
     if ready.plan.checkout.link_paths:
         linked = ", ".join(map(plain, ready.plan.checkout.link_paths))
         lines.append(f"writes through linked paths reach your files: {linked}")
     lines += [
         plain(warn.advice) for warn in ready.warnings if warn.code in {"task-missing", "spec", "dirty-filtered"}
     ]
-    if ready.spec_note is not None:
-        lines.append(ready.spec_note)
+    lines += ready.spec_notes
     if ready.uncommitted:
         shown = ", ".join(plain(path) for path in ready.uncommitted[:5])
         more = f" and {len(ready.uncommitted) - 5} more" if len(ready.uncommitted) > 5 else ""
@@ -73,6 +79,7 @@ def notes(ready: Ready) -> list[str]:
 
 def probe_note(result: Probe) -> str | None:
     """What the score said of the untouched base, None if it was not asked."""
+    score = f"the score of {plain(result.task)}" if result.task else "the score"
     if result.stopped:
         return None
     if result.note is not None:
@@ -80,10 +87,10 @@ def probe_note(result: Probe) -> str | None:
     if result.passes is None:
         return None
     if result.passes:
-        return "the score passes on the untouched base: the task can show no benefit"
+        return f"{score} passes on the untouched base: the task can show no benefit"
     if result.broken:
-        return f"the score cannot run on the untouched base (exit {result.exit})"
-    return "the score fails on the untouched base, as it should"
+        return f"{score} cannot run on the untouched base (exit {result.exit})"
+    return f"{score} fails on the untouched base, as it should"
 
 
 def outcome_words(record: TrialRecord) -> str:
@@ -101,7 +108,7 @@ def _exit(code: int | None) -> str:
 class _State:
     """What is known of the run; guarded by `lock`."""
 
-    k: int = 0
+    plan: Plan | None = None
     final: dict[TrialKey, TrialRecord] = field(default_factory=dict)
     running: dict[TrialKey, tuple[str, float]] = field(default_factory=dict)
     void: int = 0
@@ -125,12 +132,12 @@ class PlainProgress:
 
     def began(self, run: RunRecord, ready: Ready, done: int) -> None:
         """Print the plan line and its notes."""
-        self._state.k, self._state.done_before = run.plan.k, done
+        self._state.plan, self._state.done_before = run.plan, done
         self.say(plan_text(run.plan, ready))
         for line in notes(ready):
             self.note(line)
         if done:
-            self.note(f"going on with run {run.run_id}: {done} of {2 * run.plan.k} trials are done")
+            self.note(f"going on with run {run.run_id}: {done} trials are done")
 
     def probed(self, result: Probe) -> None:
         """Print what the score said of the base."""
@@ -157,12 +164,20 @@ class PlainProgress:
             self.say(f"  {record.key}  {outcome_words(record)}: again{wait}")
         elif all(pair):
             words = "   ".join(f"{one.key} {outcome_words(one)}" for one in pair if one is not None)
-            self.say(f"pair {record.key.pair + 1} of {self._state.k}   {words}")
+            self.say(f"pair {record.key.pair + 1}{self._of(record)}   {words}")
         if self._verbose:
             exits = f"task exit {_exit(record.task_exit)}, score exit {_exit(record.score_exit)}"
             spent = ", ".join(f"{name} {duration(ms)}" for name, ms in record.phases_ms.items() if ms >= 1)
             for line in (f"{outcome_words(record)}; {exits}; {spent}", *map(plain, record.notes)):
                 self.say(fold(f"  {record.key}  {line}", 14))
+
+    def _of(self, record: TrialRecord) -> str:
+        """` of 5`, ` of at most 20`, and the pair's task where there are several."""
+        plan = self._state.plan
+        if plan is None:
+            return ""
+        task = f" ({plain(plan.work(record.key.pair).name)})" if plan.tasks else ""
+        return (f" of {'at most ' * plan.until_decided}{plan.pairs}" if plan.capped else "") + task
 
     def note(self, text: str) -> None:
         """Print what a person should know, folded."""
@@ -208,18 +223,19 @@ class LiveProgress(PlainProgress):
         with self._state.lock:
             running = sorted(self._state.running.items(), key=lambda item: (item[0].pair, item[0].cohort.value))
             done = len(self._state.final) + self._state.done_before
-            fresh, void, planned = len(self._state.final), self._state.void, 2 * self._state.k
+            fresh, void, plan = len(self._state.final), self._state.void, self._state.plan
         now = self._now()
         room = max(1, self._console.size.height - 3)
         lines = [
             Text(f"  {key}  {phase} {clock(now - since)}", no_wrap=True, overflow="ellipsis")
             for key, (phase, since) in running[:room]
         ]
-        if not planned:
-            return Group(*lines)
+        if plan is None or not plan.capped:
+            return Group(*lines, Text(f"  {done} done   {void} void", no_wrap=True))
+        planned = 2 * plan.pairs
         width = max(8, min(30, self._console.size.width - 50))
         filled = width * done // planned
-        words = f"{done} of {planned} done   {void} void"
+        words = f"{done} of {'at most ' * plan.until_decided}{planned} done   {void} void"
         if fresh and done < planned:
             words += f"   about {clock((now - self._start) / fresh * (planned - done))} left"
         bar = Text.assemble("  ", ("━" * filled, "green"), ("━" * (width - filled), "dim"), f"  {words}")

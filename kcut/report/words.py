@@ -2,9 +2,10 @@
 
 from dataclasses import dataclass
 
-from kcut.decision import point_rule, rate_of, saturation, trials_of
-from kcut.model.artifact import Artifact, Decision
-from kcut.report.text import plain, signed
+from kcut.model.artifact import Artifact, CostFinding, Decision
+from kcut.rates import point_rule, rates_of, saturation, trials_of
+from kcut.report.text import count, plain, rate, signed
+from kcut.stats.detectable import least_provable
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +34,7 @@ def point_line(artifact: Artifact, *, min_gain: str | None = None) -> Line:
     if artifact.decision is not None and artifact.decision.verdict == "invalid":
         passed, text = False, "the run is invalid"
     elif artifact.rule == "evidence":
-        point = point_rule(artifact.with_, artifact.without, min_gain)
+        point = point_rule(artifact.with_, artifact.without, min_gain, artifact.tasks)
         passed, text = point.passed, point.reason
     else:
         passed, text = artifact.pass_, artifact.reason
@@ -41,48 +42,126 @@ def point_line(artifact: Artifact, *, min_gain: str | None = None) -> Line:
 
 
 def evidence_line(artifact: Artifact, decision: Decision) -> Line:
-    """`evidence: KEEP - a difference this large would appear by chance in 3 of 100 experiments ...`."""
+    """`evidence: KEEP - 18 of 20 against 9 of 20, at least +0.16 (95 %); a difference this large ...`."""
     if decision.verdict == "invalid":
-        text = plain(artifact.reason)
+        parts = [plain(artifact.reason)]
+    elif decision.objective == "cost":
+        parts = [_savings(decision), _stopped(decision, artifact)]
     else:
-        parts = [_finding(artifact, decision), _interval(decision), _trials(artifact, decision)]
-        text = "; ".join(part for part in parts if part)
-    return Line("evidence", decision.verdict.upper(), text)
+        find = {"keep": _keep, "cut": _cut, "inconclusive": _open}[decision.verdict]
+        parts = [*find(artifact, decision), _stopped(decision, artifact)]
+    return Line("evidence", decision.verdict.upper(), "; ".join(part for part in parts if part))
 
 
-def _finding(artifact: Artifact, decision: Decision) -> str:
-    """What the tests say, for the verdict they led to."""
-    if decision.verdict == "cut":
-        return _cut(decision)
-    if decision.verdict == "inconclusive":
-        full = saturation(artifact.with_, artifact.without)
-        if full is not None:
-            return f"all trials of both cohorts {full}, so the task cannot show a benefit"
-        if (rate_of(artifact.with_) or 0) < (rate_of(artifact.without) or 0):
-            return f"WITH passed less often than WITHOUT{_p(decision)}"
-        if rate_of(artifact.with_) == rate_of(artifact.without):
-            return f"no difference was seen{_p(decision)}"
-        if any(warn.code == "void-imbalance" for warn in decision.warnings) and _significant(decision):
-            return f"the trials that were void may have made the difference{_p(decision)}"
-    return _by_chance(decision)
+def _keep(artifact: Artifact, decision: Decision) -> list[str]:
+    """What was seen, and how much of it is certain."""
+    seen = _seen(artifact)
+    if decision.interval is not None and decision.interval[0] > 0:
+        return [f"{seen}, at least {signed(decision.interval[0])} (95 %)", _by_chance(decision)]
+    return [seen, _by_chance(decision), _interval(decision, "; the test asks for a gain only")]
+
+
+def _cut(artifact: Artifact, decision: Decision) -> list[str]:
+    """A benefit of delta is ruled out; that is not to say that there is none."""
+    delta = "the size asked for" if decision.delta is None else f"{_points(decision.delta)} points"
+    parts = [f"a benefit of {delta} or more is ruled out ({_seen(artifact)})"]
+    if decision.p_value_cut is not None and decision.delta is not None:
+        parts.append(
+            f"a component that adds {decision.delta:.2f} would do so poorly in "
+            f"{odds(decision.p_value_cut)} experiments ({p_equals(decision.p_value_cut)})"
+        )
+    elif decision.beta is not None:
+        parts.append(f"a component that adds as much is cut so in at most {odds(decision.beta)} runs")
+    above = decision.interval is not None and decision.delta is not None and decision.interval[1] > decision.delta
+    return [*parts, _interval(decision, "; the test is at 10 %" * above)]
+
+
+def _open(artifact: Artifact, decision: Decision) -> list[str]:
+    """What the trials could not show, and how many would."""
+    full = saturation(artifact.with_, artifact.without)
+    if full is not None:
+        return [f"all trials of both cohorts {full}, so the task cannot show a benefit", _interval(decision)]
+    if any(warn.code == "void-imbalance" for warn in decision.warnings) and _significant(decision):
+        return [f"the trials that were void may have made the difference{_p(decision)}", _interval(decision)]
+    on, off = rates_of(artifact.with_, artifact.without, artifact.tasks)
+    seen = ""
+    if on is not None and off is not None and on <= off:
+        seen = f"no difference was seen{_p(decision)}" if on == off else f"WITH passed less often{_p(decision)}"
+    return [_limit(artifact, decision), seen or _by_chance(decision), _interval(decision)]
+
+
+def _limit(artifact: Artifact, decision: Decision) -> str:
+    """`5 trials a cohort cannot show less than +0.60; 19 would show +0.40 in 4 of 5 runs`."""
+    needed = decision.needed_k
+    gain = max(decision.delta or 0.0, decision.difference or 0.0)
+    if decision.method == "boschloo":
+        valid = min(trials_of(artifact.with_), trials_of(artifact.without))
+        least = least_provable(valid, valid, decision.alpha or 0.05)
+        text = f"{count(valid, 'trial')} a cohort cannot show {f'less than {signed(least)}' if least else 'anything'}"
+        enough, what = valid, ""
+    elif decision.method == "cmh":
+        enough = min(min(trials_of(task.with_), trials_of(task.without)) for task in artifact.tasks)
+        text, what = f"{count(enough, 'trial')} a task and cohort leave it open", " a task"
+    else:
+        enough = decision.pairs or 0
+        text, what = f"{count(enough, 'pair')} leave it open", ""
+        enough = max(enough, artifact.max_k or 0)
+    if needed is None or needed <= enough:
+        return text
+    return f"{text}; {needed}{what} would show {signed(gain)} in 4 of 5 runs"
+
+
+def _seen(artifact: Artifact) -> str:
+    """`18 of 20 against 9 of 20`; of several tasks their mean rates."""
+    if artifact.tasks:
+        on, off = rates_of(artifact.with_, artifact.without, artifact.tasks)
+        if on is not None and off is not None:
+            means = f"{rate(float(on))} against {rate(float(off))}"
+            return f"a mean rate of {means} over {count(len(artifact.tasks), 'task')}"
+    cohorts = (artifact.with_, artifact.without)
+    return " against ".join(f"{cohort.successes} of {trials_of(cohort)}" for cohort in cohorts)
+
+
+def _points(delta: float) -> str:
+    return f"{100 * delta:.10g}"
+
+
+def _stopped(decision: Decision, artifact: Artifact) -> str:
+    """After how many pairs it was clear, and what was running then."""
+    if decision.method not in {"sequential", "eprocess"} or decision.verdict == "inconclusive":
+        return ""
+    cap = f" of at most {artifact.max_k}" if artifact.max_k else ""
+    late = f" ({count(decision.after or 0, 'trial')} that ran on {'does' if decision.after == 1 else 'do'} not count)"
+    return f"clear after {count(artifact.k, 'pair')}{cap}{late if decision.after else ''}"
+
+
+def _savings(decision: Decision) -> str:
+    """Success no worse, and at what cost."""
+    cost = decision.cost or CostFinding()
+    margin = "the margin" if cost.margin is None else f"{_points(cost.margin)} points"
+    fall = f"success falls by less than {margin}"
+    success = fall if cost.non_inferior else f"the trials do not show that {fall}"
+    if cost.ratio is None:
+        return f"{success}; the costs are not known"
+    text = f"WITH costs {cost.ratio:.2f} times as much"
+    if cost.upper is not None and cost.upper < 1:
+        text += f", at most {_ratio(cost.upper)} times (95 %)"
+    elif cost.interval is not None and cost.coverage is not None:
+        low, high = cost.interval
+        text += f", between {_ratio(low)} and {_ratio(high)} times ({100 * cost.coverage:.0f} %)"
+    return f"{text}; {success}"
+
+
+def _ratio(value: float) -> str:
+    """Two digits, more where two would claim exactly 1."""
+    text = f"{value:.2f}"
+    return text if text != "1.00" or value == 1 else f"{value:.4f}"
 
 
 def _by_chance(decision: Decision) -> str:
     if decision.p_value is None:
-        return "the success rate rose" if decision.verdict == "keep" else "the trials settle nothing"
+        return ""
     return f"a difference this large would appear by chance in {odds(decision.p_value)} experiments{_p(decision)}"
-
-
-def _cut(decision: Decision) -> str:
-    """A benefit of delta is ruled out; that is not to say that there is none."""
-    worse = decision.difference is not None and decision.difference < 0
-    text = "WITH passed less often than WITHOUT; " if worse else ""
-    if decision.p_value_cut is None or decision.delta is None:
-        return f"{text}the benefit asked for is ruled out"
-    return (
-        f"{text}a component that adds {decision.delta:.2f} would do so poorly in "
-        f"{odds(decision.p_value_cut)} experiments ({p_equals(decision.p_value_cut)})"
-    )
 
 
 def _significant(decision: Decision) -> bool:
@@ -92,7 +171,7 @@ def _significant(decision: Decision) -> bool:
 def _p(decision: Decision) -> str:
     if decision.p_value is None:
         return ""
-    name = "Boschloo " if decision.method == "boschloo" else ""
+    name = {"boschloo": "Boschloo ", "cmh": "Cochran-Mantel-Haenszel "}.get(decision.method or "", "")
     return f" ({name}{p_equals(decision.p_value)})"
 
 
@@ -112,18 +191,9 @@ def odds(p: float) -> str:
     return "fewer than 1 of 1000"
 
 
-def _interval(decision: Decision) -> str:
+def _interval(decision: Decision, remark: str = "") -> str:
+    """The two-sided interval; `remark` says why the test, which is one-sided, can be surer than it."""
     if decision.interval is None:
         return ""
     low, high = decision.interval
-    return f"true gain between {signed(low)} and {signed(high)} (95 %)"
-
-
-def _trials(artifact: Artifact, decision: Decision) -> str:
-    """How many trials would show the gain, where more trials are what is missing."""
-    needed = decision.needed_k
-    enough = min(trials_of(artifact.with_), trials_of(artifact.without))
-    if needed is None or needed <= enough or saturation(artifact.with_, artifact.without) is not None:
-        return ""
-    gain = max(decision.delta or 0.0, decision.difference or 0.0)
-    return f"{needed} trials per cohort would show a gain of {gain:.2f} in 4 of 5 runs"
+    return f"true gain between {signed(low)} and {signed(high)} (95 %{remark})"

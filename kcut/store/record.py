@@ -28,7 +28,8 @@ LAST = "last"
 class RunRow:
     """One line of the history. `decision` and `pass_` are None while the run has no verdict.
 
-    `state` is a RunState; a run whose process died before it could say how it ended is `interrupted`.
+    `state` is a RunState; a run whose process died before it could say how it ended is `interrupted`. `aa` is how
+    many benchmarks of the component against itself the run holds, 0 for a benchmark of the component.
     """
 
     run_id: str
@@ -38,6 +39,7 @@ class RunRow:
     decision: str | None
     pass_: bool | None
     state: str
+    aa: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,17 +143,22 @@ class Store:
             sql.execute("INSERT INTO events (run, ts, kind, detail) VALUES (?, ?, ?, ?)", values)
 
     def finish(self, run: "RunRecord", artifact: "Artifact | None") -> None:
-        """Record how a run ended, and give it free. Without an artifact only an invalid run has a decision."""
+        """Record how a run ended, and give it free. Without an artifact only an invalid run has a decision.
+
+        A run that could stop as soon as it was clear then counts the pairs that it took.
+        """
         decision, passed = ("invalid", False) if run.state == "invalid" else (None, None)
+        k = run.plan.k
         if artifact is not None:
+            k = artifact.k if run.state == "finished" else k
             decision = artifact.decision.verdict if artifact.decision else decision
             passed = artifact.pass_
         number = self._number(run.run_id)
         with self._database.transaction() as sql:
             sql.execute(
-                "UPDATE runs SET state = ?, decision = ?, pass = ?, document = ?, owner_pid = NULL,"
+                "UPDATE runs SET state = ?, k = ?, decision = ?, pass = ?, document = ?, owner_pid = NULL,"
                 " owner_identity = NULL WHERE seq = ?",
-                (run.state, decision, passed, run_text(run), number),
+                (run.state, k, decision, passed, run_text(run), number),
             )
 
     def find(self, ref: str) -> "RunRecord":
@@ -191,8 +198,9 @@ class Store:
     def history(self) -> tuple[RunRow, ...]:
         """All runs, the newest first."""
         rows = self._database.rows(
-            "SELECT run_id, ts, component, k, decision, pass, state, owner_pid, owner_identity FROM runs"
-            " ORDER BY seq DESC"
+            "SELECT run_id, ts, component, k, decision, pass, state, owner_pid, owner_identity,"
+            " CASE WHEN json_valid(document) THEN json_extract(document, '$.plan.aa') END AS aa"
+            " FROM runs ORDER BY seq DESC"
         )
         return tuple(
             RunRow(
@@ -203,6 +211,7 @@ class Store:
                 decision=row["decision"],
                 pass_=None if row["pass"] is None else bool(row["pass"]),
                 state=_state(row),
+                aa=row["aa"] or 0,
             )
             for row in rows
         )

@@ -1,0 +1,236 @@
+"""What the commands that run trials share: asking before money is spent, running, and stopping."""
+
+import contextlib
+import dataclasses
+import os
+import re
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from kcut.cli import complain
+from kcut.cli.common import emit_json, tell, wants_color
+from kcut.model.ask import Ask
+from kcut.model.errors import EXIT_PASS, Interrupted, KcutError, UsageFault
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kcut.benchmark import Finished
+    from kcut.model.plan import Plan
+    from kcut.resolve import Ready
+
+#: Options that do not change what a run does, and so may go with --resume.
+FREE = {"resume", "jobs", "as_json", "quiet", "verbose", "color", "yes"}
+
+#: Commands that spend money when a task runs them, where a shell or a script would name a command.
+_AGENT = re.compile(
+    r"(?:^|(?<=[\s;&|(`'\"/]))(claude|codex|gemini|opencode|mini|aider|cursor-agent|goose|amp|crush|qwen)(?=[\s'\"]|$)"
+)
+
+
+def given(ctx: click.Context, name: str) -> bool:
+    """True if a parameter stands on the command line itself."""
+    return ctx.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
+
+
+def what(options: dict[str, Any], command: str) -> None:
+    """What is to run has to be said: a component, and a task or a file of them. Raises UsageFault."""
+    component, task = options["component"] or "tidy-imports", options["task"] or "./run.sh"
+    if options["tasks"] is not None and options["task"] is not None:
+        raise UsageFault("--task and --tasks both given", remedy="name the command in the file, or leave --tasks out")
+    needed = ("component", "task") if options["tasks"] is None else ("component",)
+    for name in needed:
+        if options[name] is None:
+            example = f"kcut {command} --component {shlex.quote(component)} --task {shlex.quote(task)}"
+            raise UsageFault(f"--{name} is missing", remedy=f"e.g. {example}")
+    options["task"] = options["task"] or ""
+
+
+def no_plan_options(ctx: click.Context) -> None:
+    """--resume takes the plan that was recorded: an option that would change it is refused."""
+    for param in ctx.command.params:
+        if given(ctx, param.name or "") and param.name not in FREE:
+            raise UsageFault(
+                f"{param.opts[-1]} cannot go with --resume: a run goes on as it was planned",
+                remedy="leave it out, or start a new run without --resume",
+            )
+
+
+def no_swallowed_options(ctx: click.Context, options: dict[str, Any]) -> None:
+    """`--task --dry-run` is a forgotten value, not a task of that name."""
+    known = {name for param in ctx.command.params for name in param.opts}
+    for name in ("component", "task", "score", "setup", "out", "resume"):
+        if options.get(name) in known:
+            raise UsageFault(f"--{name} needs a value, and {options[name]} is an option", remedy="give both")
+
+
+def ask(options: dict[str, Any]) -> Ask:
+    """The options as they were given."""
+    return Ask(**{field.name: options[field.name] for field in dataclasses.fields(Ask) if field.name in options})
+
+
+def run(ask: Ask | None, options: dict[str, Any], command: str, finish: "Callable[[Finished], int]") -> int:
+    """Resolve, ask, run, and return the exit code; `finish` prints a run that came to its end and gives its code.
+
+    Without an ask the recorded run of `--resume` goes on. `command` is the one that the user typed.
+    """
+    from kcut.benchmark import benchmark, resume
+    from kcut.engine.local import LocalEngine
+    from kcut.report.progress import progress
+    from kcut.resolve import resolve
+    from kcut.store import Store
+    from kcut.system.clock import SystemClock
+    from kcut.system.git import end_running, toplevel
+    from kcut.system.signals import StopSignals
+
+    cwd, clock = Path.cwd(), SystemClock()
+    ready = None
+    if ask is not None:  # until the run begins, a signal simply ends kcut
+        ready = resolve(ask, cwd, os.environ)
+        if options["dry_run"]:
+            return _dry_run(ready, options)
+        _confirm(ready, options)
+    observer = progress(
+        clock.monotonic,
+        live=wants_live(options),
+        quiet=options["quiet"],
+        verbose=options["verbose"],
+        color=wants_color(options["color"], sys.stderr),
+    )
+    root = ready.checkout.root if ready is not None else toplevel(cwd)
+    with StopSignals(end_running) as stop:
+        world: dict[str, Any] = {
+            "engine": LocalEngine(options["jobs"]),
+            "clock": clock,
+            "stop": stop,
+            "observer": observer,
+        }
+        try:
+            with Store.open(root) as store, observer:
+                if ready is not None:
+                    done = benchmark(ready, store=store, **world)
+                else:
+                    _same_command(store.find(options["resume"]).plan, command)
+                    done = resume(options["resume"], cwd, store=store, **world)
+        except KcutError as error:
+            if stop.signum is None or isinstance(error, Interrupted):
+                raise
+            raise Interrupted(error.message, signum=stop.signum, remedy=error.remedy) from error
+    if done.stopped is not None:
+        return _stopped(done, done.stopped, options, command)
+    return finish(done)
+
+
+def _same_command(plan: "Plan", command: str) -> None:
+    """An A/A run goes on as one, and gives no verdict on its component."""
+    own = "aa" if plan.aa else "benchmark"
+    if own != command:
+        raise UsageFault(f"that run was started by kcut {own}", remedy=f"go on with: kcut {own} --resume RUN")
+
+
+def _stopped(done: "Finished", signum: int, options: dict[str, Any], command: str) -> int:
+    """Say how far a run came that a signal ended, and how to go on."""
+    if options["as_json"] and command == "benchmark":
+        tell(lambda: emit_json(done.artifact.document()))
+    how_far = f"stopped after {done.done} {_of_trials(done.run.plan)}"
+    if done.lost is not None:
+        complain(
+            f"{how_far}; something {done.lost} the record meanwhile, so the run cannot be resumed",
+            "keep trials out of your checkout's .claude/eval, then start a new run",
+        )
+        return 128 + signum
+    complain(
+        f"{how_far}; nothing was left behind",
+        f"go on with: kcut {command} --resume {done.run.run_id}",
+    )
+    return 128 + signum
+
+
+def _of_trials(plan: "Plan") -> str:
+    """`of 10 trials`, `of at most 40 trials`, `trials`."""
+    if not plan.capped:
+        return "trials"
+    return f"of {'at most ' * plan.until_decided}{2 * plan.pairs} trials"
+
+
+def wants_live(options: dict[str, Any]) -> bool:
+    """True if progress may redraw: stderr is a terminal that can, nobody asked for quiet, this is no CI."""
+    return (
+        sys.stderr.isatty() and not options["quiet"] and os.environ.get("TERM") != "dumb" and not os.environ.get("CI")
+    )
+
+
+def _confirm(ready: "Ready", options: dict[str, Any]) -> None:
+    """Before money is spent by a person at a terminal: how many trials, and a question."""
+    if options["yes"] or not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return
+    agents = _agents(ready)
+    if not agents:
+        return
+    click.echo(f"{_number(ready.plan)}, each runs {', '.join(sorted(agents))}{_price(ready)}", err=True)
+    click.confirm("go on?", default=False, abort=True, err=True)
+
+
+def _number(plan: "Plan") -> str:
+    """How many trials there will be: `10 trials`, `at most 40 trials`, `trials without a cap`."""
+    if not plan.capped:
+        return "trials without a cap (--max-k or --max-cost sets one)"
+    return f"{'at most ' * plan.until_decided}{2 * plan.pairs} trials"
+
+
+def _agents(ready: "Ready") -> set[str]:
+    """The agent CLIs that the task, or a script that it runs, seems to start."""
+    from kcut.scoreline import executables
+    from kcut.system.files import read_regular
+
+    texts = [work.plan.task for work in ready.works]
+    for word in [word for text in texts for word in executables(text)]:
+        with contextlib.suppress(OSError, KcutError):
+            path = ready.checkout.root / ready.plan.checkout.subdir / word
+            texts.append(read_regular(path, limit=1_000_000).decode("utf-8", "replace"))
+    return {name for text in texts for name in _AGENT.findall(text)}
+
+
+def _price(ready: "Ready") -> str:
+    """What the trials cost if they cost as the last benchmark's, empty if that is not known."""
+    from kcut.artifacts import load
+    from kcut.report.text import money
+
+    if not ready.artifact.exists() or not ready.plan.capped:
+        return ""
+    last = load(ready.artifact)
+    costs = [cohort.mean_cost_per_trial for cohort in (last.with_, last.without)]
+    if None in costs:
+        return ""
+    total = sum(cost for cost in costs if cost is not None) * ready.plan.pairs
+    return f"; about {money(total)} at the price of the last run"
+
+
+def _dry_run(ready: "Ready", options: dict[str, Any]) -> int:
+    from kcut.report.progress import notes, plan_text
+    from kcut.report.text import clock, fold, plain
+    from kcut.resolve import safe_plan
+
+    plan = safe_plan(ready.plan)
+    trials = 2 * plan.pairs if plan.capped else None
+    if options["as_json"]:
+        emit_json({"plan": plan.document(), "trials": trials, "protected": list(ready.protected)})
+        return EXIT_PASS
+    click.echo(plan_text(plan, ready))
+    for work in plan.works:
+        name = f"{plain(work.name)}: " if work.name else ""
+        click.echo(fold(f"  task  {name}{plain(work.task)}", 8))
+    if plan.setup is not None:
+        click.echo(fold(f"  setup {plain(plan.setup)}", 8))
+    click.echo(
+        f"  limits  task {clock(plan.timeout)}, score {clock(plan.score_timeout)}, setup {clock(plan.setup_timeout)}"
+        f"   {plan.jobs} at once   rule {plan.rule}"
+    )
+    for line in notes(ready):
+        click.echo(fold(f"  note  {line}", 8))
+    click.echo(f"{_number(plan)}{_price(ready)}; nothing was run")
+    return EXIT_PASS

@@ -1,0 +1,121 @@
+"""The tasks of a run: read once, before the first trial, from a TOML file and from specs."""
+
+import tomllib
+import unicodedata
+from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+from kcut.checkpoint import parse_spec
+from kcut.evaluate import read_spec
+from kcut.isolation import Checkout, plan_oracle
+from kcut.model.errors import UsageFault
+from kcut.model.plan import SpecText, TaskPlan
+from kcut.system.files import read_regular
+
+#: The keys of a task.
+KEYS = ("name", "task", "score", "spec", "oracle", "weight")
+#: A file of tasks is written by hand.
+LARGEST = 10_000_000
+EXAMPLE = 'e.g. [[task]] with name = "t1", task = "./run.sh t1", score = "./check.sh t1"'
+
+
+def read_tasks(
+    checkout: Checkout, cwd: Path, path: Path, *, score: str | None = None, spec: str | None = None
+) -> tuple[TaskPlan, ...]:
+    """The tasks of a file, in its order: an array of tables, `[[task]]`.
+
+    Each has a name, a task (the command) and, if it is not to be scored by `score` or `spec`, a score or a spec of
+    its own; its weight in the means is 1 unless it says more. An oracle is a folder or file that trials get when the
+    task has ended. Specs and oracles lie relative to `cwd`, like the file. Raises UsageFault with what is wrong and
+    where.
+    """
+    entries = _entries(cwd, path)
+    tasks: list[TaskPlan] = []
+    for number, entry in enumerate(entries, 1):
+        where = f"{path}: task {number}"
+        fields = _fields(where, entry)
+        own = fields.get("spec")
+        if fields.get("score") is None and own is None:
+            fields["score"], own = score, spec
+        fields["name"] = unicodedata.normalize("NFC", fields["name"].strip())
+        fields["spec"] = None if own is None else read_spec_text(cwd, Path(own))
+        oracle = fields.get("oracle")
+        fields["oracle"] = None if oracle is None else plan_oracle(checkout, oracle, cwd)
+        if any(task.name == fields["name"] for task in tasks):
+            raise UsageFault(f"{where}: two tasks are named {fields['name']}", remedy="give each a name of its own")
+        tasks.append(TaskPlan(**fields))
+    return tuple(tasks)
+
+
+def _entries(cwd: Path, path: Path) -> Sequence[Mapping[str, Any]]:
+    try:
+        document = tomllib.loads(read_regular(cwd / path, limit=LARGEST).decode("utf-8-sig"))
+    except OSError as error:
+        raise UsageFault(f"cannot read {path}: {error.strerror or error}", remedy=EXAMPLE) from error
+    except UnicodeDecodeError as error:
+        raise UsageFault(f"{path} is not UTF-8", remedy="save it as UTF-8") from error
+    except tomllib.TOMLDecodeError as error:
+        raise UsageFault(f"{path} is no TOML: {error}", remedy=EXAMPLE) from error
+    unknown = [key for key in document if key not in {"task", "tasks"}]
+    if unknown:
+        raise UsageFault(f"{path}: unknown key {unknown[0]}", remedy=EXAMPLE)
+    if len(document) > 1:
+        raise UsageFault(f"{path} holds both [[task]] and [[tasks]]", remedy="use one of them")
+    entries: Any = next(iter(document.values()), [])
+    if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
+        raise UsageFault(f"{path}: tasks are an array of tables", remedy=EXAMPLE)
+    if not entries:
+        raise UsageFault(f"{path} holds no task", remedy=EXAMPLE)
+    return list(entries)
+
+
+def _fields(where: str, entry: Mapping[str, Any]) -> dict[str, Any]:
+    """The values of one task, checked one by one."""
+    for key in entry:
+        if key not in KEYS:
+            near = get_close_matches(key, KEYS, 1)
+            raise UsageFault(
+                f"{where}: unknown key {key}",
+                remedy=f"did you mean {near[0]}?" if near else f"known: {', '.join(KEYS)}",
+            )
+    for key in ("name", "task"):
+        if key not in entry:
+            raise UsageFault(f"{where} has no {key}", remedy=EXAMPLE)
+    fields = dict(entry)
+    for key, value in entry.items():
+        if key == "weight":
+            if isinstance(value, bool) or not isinstance(value, int | float) or not 1e-6 <= value <= 1e6:
+                raise UsageFault(f"{where}: weight must be a number from 0.000001 to 1000000 (got {value})")
+            fields[key] = float(value)
+        elif not isinstance(value, str) or not value.strip() or "\0" in value:
+            raise UsageFault(f"{where}: {key} must be a text that is not empty")
+    if "score" in entry and "spec" in entry:
+        raise UsageFault(f"{where}: score and spec both given", remedy="use one of them: a trial has one score")
+    return fields
+
+
+def read_spec_text(cwd: Path, path: Path) -> SpecText:
+    """A spec that trials can be scored with. Raises UsageFault for one that cannot."""
+    text = read_spec(path, cwd)
+    spec = parse_spec(text, source=str(path))
+    if spec.unclosed:
+        raise UsageFault(f"{path}: {spec.unclosed[0].sentence}", remedy="close it: what it swallowed is not checked")
+    if spec.lost:
+        raise UsageFault(
+            f"{path}: line {spec.lost[0].line}: {spec.lost[0].text}",
+            remedy=f"mend it, or its check would not count; see: kcut checkpoint --lint {path}",
+        )
+    if not spec.criteria:
+        first = f" (line {spec.notes[0].line}: {spec.notes[0].text})" if spec.notes else ""
+        raise UsageFault(
+            f"{path}: no criteria found{first}",
+            remedy="a criterion is a list item such as: - [ ] **AC-1 (label):** prose",
+        )
+    if not spec.checks:
+        raise UsageFault(
+            f"{path}: no criterion has a check, so no trial could pass",
+            remedy="give a criterion an eval block, or score with --score CMD",
+        )
+    return SpecText(path=str(path), text=text)
