@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from kcut.cli.report import overall
 from kcut.model.run import RunRecord
+from kcut.report.cells import overall
 from kcut.store import Store
 from kcut.verdict import assemble
 from tests.conftest import Kcut, Repo
@@ -86,6 +86,7 @@ def test_history_as_json(recorded: Repo, kcut: Kcut) -> None:
         "decision": "keep",
         "pass": True,
         "state": "finished",
+        "aa": 0,
     }
     assert [run["decision"] for run in found["runs"]] == ["inconclusive", "cut", "keep"]
 
@@ -208,7 +209,8 @@ def test_report_of_a_run_exits_by_its_decision(
     found = document(recorded, kcut, "report", run, "--json", code=code)
     assert found["decision"] == decision
     (cell,) = found["cells"]
-    assert list(cell) == ["task", "cli", "model", "with", "without", "decision"]
+    assert list(cell)[:6] == ["task", "cli", "model", "with", "without", "decision"]
+    assert (cell["runId"], cell["evidence"]["verdict"]) == (run, decision)
     assert (cell["task"], cell["decision"]) == ("./run.sh", decision)
     text = kcut("report", run, cwd=recorded.path)
     assert (text.returncode, text.stderr) == (code, "")
@@ -273,6 +275,61 @@ def test_report_of_nothing(recorded: Repo, kcut: Kcut, args: str, message: str) 
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("kcut: ")
     assert message in done.stderr.splitlines()[0]
+
+
+@pytest.mark.parametrize(
+    ("name", "begins"),
+    [
+        ("r.html", "<!doctype html>"),
+        ("r.xml", '<?xml version="1.0"'),
+        ("r.csv", "component,run_id,"),
+        ("r.md", "### kcut: `tidy-imports`"),
+        ("r.json", '{\n  "cells"'),
+        ("r.txt", "tidy-imports   run"),
+        ("r.HTML -f csv", "component,run_id,"),
+        ("r.csv --json", '{\n  "cells"'),
+    ],
+)
+def test_report_into_a_file(recorded: Repo, kcut: Kcut, tmp_path: Path, name: str, begins: str) -> None:
+    file, *options = name.split()
+    path = tmp_path / file
+    path.write_text("old")
+    done = kcut("report", KEEP, "-o", str(path), *options, cwd=recorded.path)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", f"saved  {path}\n")
+    assert path.read_text().startswith(begins)
+    assert path.read_bytes().endswith(b"\n")
+    assert [each.name for each in tmp_path.iterdir() if each.name.endswith(".tmp")] == []
+    if options:
+        return
+    kind = {".html": "html", ".xml": "junit", ".csv": "csv", ".md": "markdown", ".json": "json"}
+    other = kcut("report", KEEP, "-f", kind.get(path.suffix, "terminal"), "-o", "-", cwd=recorded.path)
+    assert (other.returncode, other.stdout.encode(), other.stderr) == (
+        0,
+        path.read_bytes().replace(b"\r\n", b"\n"),
+        "",
+    )
+
+
+def test_report_through_a_link_and_into_a_pipe(recorded: Repo, kcut: Kcut, tmp_path: Path) -> None:
+    real, link = tmp_path / "real.md", tmp_path / "link.md"
+    real.write_text("old")
+    link.symlink_to(real)
+    assert kcut("report", KEEP, "-o", str(link), cwd=recorded.path).returncode == 0
+    assert link.is_symlink()
+    assert real.read_text().startswith("### kcut")
+    assert kcut("report", KEEP, "-f", "csv", "-o", "/dev/null", cwd=recorded.path).returncode == 0
+    assert not Path("/dev/null").is_file()
+
+
+def test_report_into_no_file(recorded: Repo, kcut: Kcut, tmp_path: Path) -> None:
+    missing = kcut("report", KEEP, "-o", str(tmp_path / "no" / "r.html"), cwd=recorded.path)
+    assert missing.returncode == 2
+    assert missing.stderr.startswith(f"kcut: there is no folder '{tmp_path / 'no'}'\n")
+    folder = kcut("report", KEEP, "-o", str(tmp_path), cwd=recorded.path)
+    assert folder.returncode == 2
+    full = kcut("report", KEEP, "-o", "/dev/full", cwd=recorded.path)
+    assert (full.returncode, full.stdout) == (2, "")
+    assert full.stderr.startswith("kcut: cannot write '/dev/full': No space left")
 
 
 def test_report_of_a_component(recorded: Repo, kcut: Kcut) -> None:

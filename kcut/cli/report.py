@@ -1,27 +1,37 @@
-"""`kcut report`: runs and artifacts rendered as text, JSON or Markdown."""
+"""`kcut report`: runs and artifacts rendered as text, JSON, Markdown, HTML, JUnit XML or CSV."""
 
+import json
 import os
 import shlex
 import shutil
-from dataclasses import dataclass
+import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from kcut.cli.checkout import root
-from kcut.cli.common import color_option, emit_json, json_option, wants_color
+from kcut.cli.common import color_option, json_option, wants_color
 from kcut.cli.config import ConfiguredCommand
 from kcut.cli.suggest import benchmarks
 from kcut.model.errors import EXIT_FAIL, EXIT_INCONCLUSIVE, EXIT_PASS, EXIT_USAGE, NotReady, UsageFault
+from kcut.report.cells import Cell, overall
 from kcut.report.text import plain
 
-if TYPE_CHECKING:
-    from kcut.model.artifact import Artifact
-
 EXIT = {"keep": EXIT_PASS, "cut": EXIT_FAIL, "invalid": EXIT_USAGE, "inconclusive": EXIT_INCONCLUSIVE}
+#: The format that a file's name asks for, where no other is named.
+SUFFIXES = {
+    ".html": "html",
+    ".htm": "html",
+    ".xml": "junit",
+    ".csv": "csv",
+    ".md": "markdown",
+    ".json": "json",
+    ".txt": "terminal",
+}
 
-HELP = """Render runs and artifacts as a table, JSON or Markdown.
+HELP = """Render runs and artifacts: a table, JSON, Markdown, a page (html), JUnit XML or CSV.
 
 Each of RUN|NAME|ARTIFACT is a run (its id, a unique beginning of one, or last, the default), a component whose
 artifact lies in .claude/eval/benchmarks, or the path of an artifact. If several fit, it is the file whose name ends
@@ -30,6 +40,9 @@ in .json, else the run, else the component, else any other file.
 Several together have one overall decision: invalid if one is, else cut if one is, else keep if all are, else
 inconclusive.
 
+markdown fits a comment on a pull request. html is one file with charts that loads nothing from elsewhere. junit is
+for the test view of a pipeline: the verdict and each trial are test cases. csv has a row per trial.
+
 Exit codes, by the overall decision: 0 keep, 1 cut, 2 invalid, 3 inconclusive.
 
 \b
@@ -37,6 +50,8 @@ Examples:
   kcut report
   kcut report last -f markdown >> $GITHUB_STEP_SUMMARY
   kcut report tidy-imports
+  kcut report last -o report.html
+  kcut report .claude/eval/benchmarks/*.json -f junit -o kcut.xml
   kcut report .claude/eval/benchmarks/*.json --json
 """
 
@@ -47,36 +62,73 @@ Examples:
     "-f",
     "--format",
     "kind",
-    type=click.Choice(["terminal", "json", "markdown"]),
-    help="What to print. [default: terminal]",
+    type=click.Choice(["terminal", "json", "markdown", "html", "junit", "csv"]),
+    help="What to write. [default: what the name of the output file ends in, else terminal]",
+)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(dir_okay=False, allow_dash=True, path_type=Path),
+    help="Write to this file, whole or not at all, instead of stdout (-).",
 )
 @json_option
 @color_option
-def command(sources: tuple[str, ...], kind: str | None, as_json: bool, color: str) -> int:
-    """Print the report; see HELP."""
+def command(sources: tuple[str, ...], kind: str | None, output: Path | None, as_json: bool, color: str) -> int:
+    """Write the report; see HELP."""
     if as_json and kind not in {None, "json"}:
         raise UsageFault(f"--json and --format {kind} exclude each other", remedy="leave one of them out")
+    if output == Path("-"):
+        output = None
+    if output is not None:
+        _must_have_a_folder(output)
+    kind = "json" if as_json else kind or _kind(output)
+    if kind == "html" and output is None and sys.stdout.isatty():
+        raise UsageFault("a page is for a browser, not for a terminal", remedy="name a file: -o report.html")
     cells = [_cell(source) for source in sources or ("last",)]
-    decision = overall([_decision(cell.artifact) for cell in cells])
-    if as_json or kind == "json":
-        emit_json({"cells": [_document(cell.artifact) for cell in cells], "decision": decision})
-    elif kind == "markdown":
-        click.echo(_markdown(cells, decision))
-    else:
-        color_wanted = wants_color(color)
-        click.echo(_text(cells, decision, color=color_wanted), color=color_wanted)
-    return EXIT[decision]
+    paint = wants_color(color) if output is None else color == "always"
+    _emit(RENDERERS[kind](cells, paint), output, color=paint)
+    return EXIT[overall([cell.decision for cell in cells])]
 
 
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """One benchmark of the report; `min_gain` is its run's, unknown where only the artifact is."""
+def _kind(output: Path | None) -> str:
+    """The format that the file's name asks for; UsageFault for an ending that means none. A table without any."""
+    if output is None or not output.suffix:
+        return "terminal"
+    kind = SUFFIXES.get(output.suffix.lower())
+    if kind is None:
+        raise UsageFault(
+            f"no format is known by the ending of {str(output)!r}",
+            remedy=f"name one with -f, or end the name in {', '.join(SUFFIXES)}",
+        )
+    return kind
 
-    artifact: "Artifact"
-    min_gain: str | None = None
+
+def _must_have_a_folder(output: Path) -> None:
+    """Raise UsageFault if there is no folder for the file: known before a long report is made."""
+    if not output.parent.is_dir():
+        raise UsageFault(f"there is no folder {str(output.parent)!r}", remedy="make it first, or name another file")
 
 
-def _text(cells: list[Cell], decision: str, *, color: bool) -> str:
+def _emit(text: str, output: Path | None, *, color: bool) -> None:
+    """Put the report in the file, else on stdout, where a terminal that is to have no colour gets none."""
+    if output is None:
+        click.echo(text, nl=False, color=color)
+        return
+    from kcut.system.files import write_atomic
+
+    try:
+        if output.exists() and not output.is_file():  # a pipe or a device has no whole to replace
+            output.write_bytes(text.encode())
+        else:
+            write_atomic(output.resolve(), text.encode())
+    except OSError as error:
+        raise NotReady(
+            f"cannot write {str(output)!r}: {error.strerror or error}", remedy="name another file with -o"
+        ) from error
+    click.echo(f"saved  {plain(str(output))}", err=True)
+
+
+def _text(cells: list[Cell], color: bool) -> str:
     from kcut.report.terminal import render
 
     width = min(shutil.get_terminal_size((80, 0)).columns, 120)
@@ -89,25 +141,51 @@ def _text(cells: list[Cell], decision: str, *, color: bool) -> str:
         head = "   ".join([*facts, plain(cell.artifact.ts)])
         parts.append(f"{head}\n\n{render(cell.artifact, color=color, width=width, min_gain=cell.min_gain)}")
     if len(cells) > 1:
-        parts.append(f"overall: {decision.upper()} ({len(cells)} benchmarks)\n")
-    return "\n".join(parts).rstrip("\n")
+        verdict = overall([cell.decision for cell in cells]).upper()
+        parts.append(f"overall: {verdict} ({len(cells)} benchmarks)\n")
+    return "\n".join(parts)
 
 
-def _markdown(cells: list[Cell], decision: str) -> str:
-    from kcut.report.markdown import render
+def _json(cells: list[Cell], _color: bool) -> str:
+    from kcut.model.names import visible_document
 
-    parts = [render(cell.artifact, min_gain=cell.min_gain).rstrip("\n") for cell in cells]
-    if len(cells) > 1:
-        parts.append(f"**Overall: {decision.upper()}** ({len(cells)} benchmarks)")
-    return "\n\n".join(parts)
+    decision = overall([cell.decision for cell in cells])
+    document = visible_document({"cells": [_document(cell) for cell in cells], "decision": decision})
+    return json.dumps(document, ensure_ascii=False, allow_nan=False, indent=2) + "\n"
 
 
-def overall(decisions: list[str]) -> str:
-    """One decision for several: the worst that can be said of all of them."""
-    for verdict in ("invalid", "cut"):
-        if verdict in decisions:
-            return verdict
-    return "keep" if decisions and set(decisions) == {"keep"} else "inconclusive"
+def _markdown(cells: list[Cell], _color: bool) -> str:
+    from kcut.report.markdown import render_all
+
+    return render_all(cells)
+
+
+def _html(cells: list[Cell], _color: bool) -> str:
+    from kcut.report.html import render
+
+    return render(cells)
+
+
+def _junit(cells: list[Cell], _color: bool) -> str:
+    from kcut.report.junit import render
+
+    return render(cells)
+
+
+def _csv(cells: list[Cell], _color: bool) -> str:
+    from kcut.report.table_csv import render
+
+    return render(cells)
+
+
+RENDERERS: dict[str, Callable[[list[Cell], bool], str]] = {
+    "terminal": _text,
+    "json": _json,
+    "markdown": _markdown,
+    "html": _html,
+    "junit": _junit,
+    "csv": _csv,
+}
 
 
 def _cell(source: str) -> Cell:
@@ -145,6 +223,11 @@ def _of_run(source: str, place: Path) -> Cell:
 
     with Store.open(place, create=False) as store:
         run = store.find(source)
+        if run.plan.aa:
+            raise NotReady(
+                f"run {run.run_id} compared a component with itself, which is no verdict on it",
+                remedy=f"see: kcut aa --resume {run.run_id}",
+            )
         return Cell(assemble(run, store.attempts(run.run_id)), run.plan.min_gain)
 
 
@@ -173,12 +256,8 @@ def _none(source: str, place: Path, fault: UsageFault) -> UsageFault:
     return UsageFault(f"there is no run and no component {source!r} in this checkout", remedy=remedy)
 
 
-def _decision(artifact: "Artifact") -> str:
-    """What the evidence supports. An artifact without a decision says too little to keep or cut."""
-    return artifact.decision.verdict if artifact.decision else "inconclusive"
-
-
-def _document(artifact: "Artifact") -> dict[str, Any]:
+def _document(cell: Cell) -> dict[str, Any]:
+    artifact = cell.artifact
     environment = artifact.environment
     return {
         "task": artifact.task,
@@ -186,5 +265,11 @@ def _document(artifact: "Artifact") -> dict[str, Any]:
         "model": environment.model if environment else None,
         "with": artifact.with_.document(),
         "without": artifact.without.document(),
-        "decision": _decision(artifact),
+        "decision": cell.decision,
+        "component": artifact.component,
+        "runId": artifact.run_id,
+        "rule": artifact.rule,
+        "pass": artifact.pass_,
+        "evidence": artifact.decision.document() if artifact.decision else None,
+        "tasks": [task.document() for task in artifact.tasks],
     }

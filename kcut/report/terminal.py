@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from textwrap import wrap
 
-from kcut.decision import trials_of
-from kcut.model.artifact import Artifact, CohortSummary, Warn
-from kcut.report.text import UNKNOWN, duration, money, plain, rate, shorten
+from kcut.model.artifact import Artifact, TaskResult, Warn
+from kcut.report.table import cells, columns, task_columns, task_rows
+from kcut.report.text import pad, plain, shorten
 from kcut.report.text import width as text_width
 from kcut.report.words import Line, verdict_lines
 
@@ -38,7 +38,11 @@ def render(
     warnings = artifact.decision.warnings if artifact.decision else ()
     lines = [_title(artifact, width), ""] if title else []
     lines += [table(artifact, width=width), ""]
+    if artifact.tasks:
+        lines += [task_table(artifact.tasks, width=width), ""]
     lines += [_verdict(line, color) for line in verdict_lines(artifact, min_gain=min_gain)]
+    if artifact.rule == "evidence":
+        lines.append(f"by --rule evidence the evidence counts: {'passed' if artifact.pass_ else 'not passed'}")
     for warn in warnings:
         lines += _warning(warn, color, width)
     return "\n".join(lines) + "\n"
@@ -68,45 +72,6 @@ def _warning(warn: Warn, color: bool, width: int) -> list[str]:
     return [f"  {_paint('warning', color)}  {first}", *(" " * len(lead) + line for line in rest)]
 
 
-def columns(artifact: Artifact) -> list[tuple[str, str]]:
-    """Heading and alignment of each column; a heading may be given two lines where there is little room."""
-    return [
-        ("cohort", "left"),
-        ("trials", "right"),
-        ("passed", "right"),
-        ("rate (95 %)", "left"),
-        (f"pass@{artifact.k}", "right"),
-        (f"pass^{artifact.k}", "right"),
-        ("cost/success", "right"),
-        ("median time", "right"),
-        ("void", "right"),
-    ]
-
-
-def cells(name: str, cohort: CohortSummary) -> list[str]:
-    """One cohort's row."""
-    trials = trials_of(cohort)
-    return [
-        name,
-        str(trials) if trials == cohort.k else f"{trials} of {cohort.k}",
-        str(cohort.successes),
-        _rate(cohort),
-        rate(cohort.pass_at_k),
-        rate(cohort.pass_hat_k),
-        money(cohort.cost_per_success),
-        duration(cohort.median_wall_ms),
-        str(sum(cohort.voids.values())) if cohort.valid is not None else UNKNOWN,
-    ]
-
-
-def _rate(cohort: CohortSummary) -> str:
-    text = rate(cohort.success_rate)
-    if cohort.rate_interval is None:
-        return text
-    low, high = cohort.rate_interval
-    return f"{text} ({rate(low)} - {rate(high)})"
-
-
 def table(artifact: Artifact, *, width: int = 80) -> str:
     """One row per cohort. Where `width` is too little, headings are broken in two and intervals lose their spaces."""
     headings, alignment = zip(*columns(artifact), strict=True)
@@ -123,6 +88,18 @@ def table(artifact: Artifact, *, width: int = 80) -> str:
         rows = [[cell.replace(" - ", "-") for cell in row] for row in rows]
         text = _aligned(headings, rows, alignment)
     return text
+
+
+def task_table(tasks: Sequence[TaskResult], *, width: int = 80) -> str:
+    """One row per task: what passed of what counts in each cohort, and the gain. Long names are cut to fit."""
+    (first, _), *others = task_columns(tasks)
+    headings, alignment = zip(*others, strict=True)
+    numbers = _aligned(headings, task_rows(tasks), alignment).splitlines()
+    room = max(12, width - max(map(len, numbers)) - 2)
+    # names are padded here, by terminal columns: tabulate would count a wide character as one
+    names = [first, *(shorten(task.name, room) for task in tasks)]
+    widest = max(map(text_width, names))
+    return "\n".join(f"{pad(name, widest)}  {line}" for name, line in zip(names, numbers, strict=True))
 
 
 def _aligned(headings: Sequence[str], rows: Sequence[Sequence[str]], alignment: Sequence[str]) -> str:

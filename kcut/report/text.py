@@ -72,6 +72,14 @@ def shorten(text: str, columns: int) -> str:
     return _fit(text, head) + "..." + _fit(text[::-1], columns - 3 - head)[::-1]
 
 
+def limited(text: str, columns: int) -> str:
+    """`shorten(text, columns)`, of at most twice as many characters: combining ones take no columns."""
+    if len(text) > 20 * columns:  # both ends are more than what can be seen
+        text = text[: 10 * columns] + text[-10 * columns :]
+    text = shorten(text, columns)
+    return text if len(text) <= 2 * columns else text[: 2 * columns - 3] + "..."
+
+
 def _fit(text: str, columns: int) -> str:
     """The longest start of `text` that takes at most `columns`."""
     taken = 0
