@@ -68,10 +68,10 @@ def test_bash_registers_the_function(command: Path, repo: Repo) -> None:
 
 def test_bash_offers_commands_and_options(complete: Complete) -> None:
     assert complete("hist") == ["history"]
-    assert complete("c") == ["checkpoint", "clean", "completion"]
+    assert complete("c") == ["checkpoint", "check", "clean", "completion"]
     assert {"benchmark", "history", "report", "doctor"} <= set(complete(""))
     assert complete("history", "--j") == ["--json"]
-    assert complete("report", "--format", "") == ["terminal", "json", "markdown"]
+    assert complete("report", "--format", "") == ["terminal", "json", "markdown", "html", "junit", "csv"]
     assert complete("completion", "") == ["bash", "zsh", "fish"]
 
 
@@ -81,6 +81,7 @@ def test_bash_offers_runs(complete: Complete, repo: Repo) -> None:
             store.begin(a_run(name))
     assert complete("show", "") == ["last", "20261201T000000Z-cccc", "20261130T161500Z-bbbb", "20261130T151500Z-aaaa"]
     assert complete("show", "20261130") == ["20261130T161500Z-bbbb", "20261130T151500Z-aaaa"]
+    assert complete("check", "20261201") == ["20261201T000000Z-cccc"]
     assert complete("report", "last", "20261201") == ["20261201T000000Z-cccc"]
     assert complete("benchmark", "--resume", "l") == ["last"]
     assert complete("gate", "tidy") == ["tidy-imports"]

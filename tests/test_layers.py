@@ -14,8 +14,8 @@ PACKAGE = Path(__file__).parent.parent / "kcut"
 LAYERS = (
     ("cli", "__main__"),
     ("report",),
-    ("benchmark",),
-    ("resolve",),
+    ("benchmark", "rescore"),
+    ("resolve", "suite"),
     ("trial",),
     ("engine",),
     ("isolation", "agents", "store", "artifacts", "evaluate", "drafts", "logs"),
@@ -25,8 +25,15 @@ LAYERS = (
         "rubric",
         "stats",
         "verdict",
+        "soundness",
+        "flips",
         "cautions",
+        "commandline",
         "decision",
+        "course",
+        "rates",
+        "rows",
+        "sizing",
         "summary",
         "plan",
         "schedule",
@@ -80,7 +87,7 @@ def test_help_loads_click_and_nothing_heavy() -> None:
     code = (
         "import sys, kcut.cli as cli\n"
         "assert cli.run(['--help']) == 0\n"
-        "heavy = {'pydantic', 'rich', 'pygit2', 'markdown_it', 'yaml', 'tabulate', 'sqlite3', 'asyncio'}\n"
+        "heavy = {'pydantic', 'rich', 'pygit2', 'markdown_it', 'yaml', 'tabulate', 'plotly', 'sqlite3', 'asyncio'}\n"
         "print('\\nHEAVY', sorted(heavy & set(sys.modules)))\n"
     )
     # measuring coverage would load modules of its own

@@ -7,6 +7,7 @@ Nothing here passes or fails: machines differ, and a shared one is noisy. Trees 
 import argparse
 import json
 import os
+import random
 import resource
 import shutil
 import statistics
@@ -156,6 +157,49 @@ def peak_rss(repo: Path, env: dict[str, str], task: str) -> int:
     return int(done.stdout) // (1024 if sys.platform == "darwin" else 1)
 
 
+def report(rounds: int) -> None:
+    """`kcut report -f html` on an artifact of 10,000 trials: seconds, and the size of the page."""
+    from tests.reports import huge
+
+    with bench_folder() as place:
+        env = environment(place)
+        artifact, page = place / "huge.json", place / "huge.html"
+        artifact.write_text(json.dumps(huge().document()))
+        times = [seconds((*KCUT, "report", str(artifact), "-o", str(page)), place, env) for _ in range(rounds)]
+        size = page.stat().st_size / 1e6
+    low, middle, high = statistics.quantiles(times, n=4) if len(times) > 1 else times * 3
+    spread = f"(quartiles {low:.2f} - {high:.2f}, n={rounds})"
+    print(f"{'page of 10,000 trials':<28} {middle:6.2f} s  {spread}  {size:.1f} MB", flush=True)
+
+
+def decide(rounds: int) -> None:
+    """`kcut decide` on 100,000 rows of one, two and a thousand cells against reading them with Python's csv."""
+    with bench_folder() as place:
+        env = environment(place)
+        for cells in (1, 2, 1000):
+            file = place / f"{cells}.csv"
+            recorded(file, 100_000, cells)
+            reading = (PYTHON, "-c", f"import csv; list(csv.reader(open({str(file)!r}, newline='')))")
+            ratios, ours = [], []
+            for _ in range(rounds):
+                base = seconds(reading, place, env)
+                ours.append(seconds((*KCUT, "decide", str(file)), place, env))
+                ratios.append(ours[-1] / base)
+            summary(f"decide, {cells} cells", ratios, f"{statistics.median(ours):.2f} s, over reading the file")
+
+
+def recorded(path: Path, rows: int, cells: int) -> None:
+    """Trials of which as many pass with as without, but for luck, and which cost more with."""
+    draw = random.Random(1)
+    lines = ["task,cohort,pass,cost_usd,duration_ms,num_turns,cli,model"]
+    for row in range(rows):
+        on = row // cells % 2
+        cost = draw.lognormvariate(-1, 0.5) * (1.2 if on else 1)
+        facts = f"{cost:.4f},{draw.randrange(10_000, 90_000)},{draw.randrange(2, 40)},claude,sonnet"
+        lines.append(f"task-{row % cells:04},{'with' if on else 'without'},{int(draw.random() < 0.5)},{facts}")
+    path.write_text("\n".join(lines))
+
+
 BENCHES: dict[str, Callable[[int], None]] = {
     "trial-50": lambda rounds: trial_cost(rounds, 50),
     "trial-5000": lambda rounds: trial_cost(rounds, 5_000),
@@ -163,6 +207,8 @@ BENCHES: dict[str, Callable[[int], None]] = {
     "concurrency": concurrency,
     "start-up": start_up,
     "memory": memory,
+    "report": report,
+    "decide": decide,
 }
 
 
