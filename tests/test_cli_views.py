@@ -60,7 +60,9 @@ def test_one_task_is_one(repo: Repo, kcut: Kcut) -> None:
 
 def test_the_history_marks_runs_against_themselves(repo: Repo, kcut: Kcut) -> None:
     kcut("benchmark", "--component", "x", "--task", TOGGLE, "--k", "1", cwd=repo.path)
-    assert kcut("aa", "--component", "x", "--task", "true", "--k", "1", "--runs", "2", cwd=repo.path).returncode == 0
+    task = "test $((HARNESS_SEED % 2)) = 0"
+    options = ("--k", "3", "--runs", "2", "--seed", "3")
+    assert kcut("aa", "--component", "x", "--task", task, *options, cwd=repo.path).returncode == 0
     own, usual = json.loads(kcut("history", "--json", cwd=repo.path).stdout)["runs"]
     assert (own["aa"], own["decision"], usual["aa"]) == (2, None, 0)
     _, first, second = kcut("history", cwd=repo.path).stdout.splitlines()

@@ -124,7 +124,7 @@ def chi_square_tail(x: float, freedom: int) -> float:
         return 1.0
     tail, start = (erfc(sqrt(x / 2)), 1) if freedom % 2 else (exp(-x / 2), 2)
     for k in range(start, freedom, 2):
-        tail += exp(k / 2 * log(x / 2) - x / 2 - lgamma(k / 2 + 1))
+        tail += exp(k / 2 * (log(x) - log(2)) - x / 2 - lgamma(k / 2 + 1))
     return min(1.0, tail)
 
 
