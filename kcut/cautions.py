@@ -4,7 +4,7 @@ import shlex
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from kcut.decision import void_balance, weights_agree
+from kcut.decision import VoidBalance, void_balance, weights_agree
 from kcut.model.artifact import CohortSummary, Decision, TaskResult, Verdict, Warn
 from kcut.model.outcome import Cohort, Void
 from kcut.model.plan import Plan
@@ -84,17 +84,7 @@ def of_trials(
             advice=f"{_stayed(with_, without)} stayed void: {void_advice(dict(together), jobs=plan.jobs)}",
         )
     balance = void_balance(plan, attempts)
-    if balance.upset:
-        yield Warn(
-            code="void-imbalance",
-            evidence={
-                "withTrials": balance.with_trials,
-                "withoutTrials": balance.without_trials,
-                "p": balance.p,
-                "flips": balance.flips,
-            },
-            advice="trials that were void may have made the difference: mend their cause, then run again",
-        )
+    yield from imbalance(balance, "run again")
     yield from _arms_identical(attempts)
     if plan.objective == "success" or saturation(with_, without) == "failed":
         yield from saturated(with_, without)
@@ -125,6 +115,21 @@ def of_verdict(
     yield from _weights(plan, tasks, decision)
     upset = void_balance(plan, attempts).upset
     yield from of_evidence(plan, attempts, with_, without, decision, upset=upset, tasks=tasks)
+
+
+def imbalance(balance: VoidBalance, then: str) -> Iterator[Warn]:
+    """Voids that may have made the difference; `then` is what to do once their cause is mended."""
+    if balance.upset:
+        yield Warn(
+            code="void-imbalance",
+            evidence={
+                "withTrials": balance.with_trials,
+                "withoutTrials": balance.without_trials,
+                "p": balance.p,
+                "flips": balance.flips,
+            },
+            advice=f"trials that were void may have made the difference: mend their cause, then {then}",
+        )
 
 
 def _stayed(with_: CohortSummary, without: CohortSummary) -> str:

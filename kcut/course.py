@@ -84,13 +84,12 @@ def _rule(plan: Plan) -> Callable[[Course], End | None]:
     if plan.anytime:
         return lambda course: "keep" if e_keeps(course.u, course.v, plan.alpha) else None
     if plan.objective == "cost":
-        boundary = noninferior_boundary(plan.pairs, plan.margin, plan.alpha)
         looks = cost_looks(plan)
 
         def as_cheap(course: Course) -> End | None:
             if not (course.costs_on[-1] and course.costs_off[-1]):
                 return "hopeless"  # where a cost is not known, or 0, there is no ratio
-            course.non_inferior = boundary.met(course.u, course.v, course.n)
+            course.non_inferior = course.fits()
             if not course.non_inferior or course.n not in looks:
                 return None
             found = cost_ratio(course.costs_on, course.costs_off, level=cost_level(plan))
@@ -102,8 +101,8 @@ def _rule(plan: Plan) -> Callable[[Course], End | None]:
     def look(course: Course) -> End | None:
         verdict = table.look(course.n, course.u, course.v)
         if verdict is None and plan.stop == "keep-unreachable":
-            left = plan.pairs - course.seen
-            return "hopeless" if table.keep_unreachable(plan.pairs - left, course.u, course.v) else None
+            # a pair that was skipped is gone: only those still to be seen can bring a KEEP
+            return "hopeless" if table.keep_unreachable(course.seen, course.u, course.v) else None
         return verdict
 
     return look

@@ -294,14 +294,18 @@ def trials_needed(plan: Plan, on: Fraction, off: Fraction) -> int | None:
     With several tasks it is the k of each; for a run that stops as soon as it is clear, about the pairs to allow.
     None if less than delta is left to gain, or if it would take more trials than are ever planned.
     """
-    delta = Fraction(str(plan.delta))
-    base = planned_base(off)
-    if 1 - base < delta:
-        return None
-    needed = needed_k(float(base), float(min(Fraction(1), base + max(delta, on - off))), alpha=plan.alpha)
+    needed = needed_for(on, off, alpha=plan.alpha, delta=plan.delta)
     if needed is None:
         return None
     return ceil(needed * FOR_LOOKS) if plan.until_decided else ceil(needed / len(plan.works))
+
+
+def needed_for(on: Fraction, off: Fraction, *, alpha: float, delta: float) -> int | None:
+    """`trials_needed` for one task and a fixed number of trials."""
+    least, base = Fraction(str(delta)), planned_base(off)
+    if 1 - base < least:
+        return None
+    return needed_k(float(base), float(min(Fraction(1), base + max(least, on - off))), alpha=alpha)
 
 
 def planned_base(off: Fraction) -> Fraction:

@@ -33,7 +33,6 @@ _LOST = re.compile(
 )
 _ID = r"AC-[A-Za-z0-9][A-Za-z0-9._-]*"
 _SPELLED = re.compile(rf"{_ID}\s+\(")
-_WITH_LABEL = re.compile(r"AC-[^\s(*]*\s*\(")
 _ID_AS_CODE = re.compile(rf"`\s?{_ID}\s?`")
 _INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u2060-\u2064\ufeff]")
 _HIDING = re.compile(r"\\[`\\<]|`+|<!--|<(pre|code|script|style|textarea)\b", re.IGNORECASE)

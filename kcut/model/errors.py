@@ -22,10 +22,6 @@ class NotReady(KcutError):
     """The repository, the machine or a folder is not in a state to run in."""
 
 
-class RunInvalid(KcutError):
-    """The run can carry no verdict; its trials stay recorded."""
-
-
 class Interrupted(KcutError):
     """A signal ended the run. `signum` is 1, 2 or 15; the exit code is 128 + signum."""
 

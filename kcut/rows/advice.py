@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import Literal
 
-from kcut.cautions import of_tasks, saturated
+from kcut.cautions import imbalance, of_tasks, saturated
 from kcut.decision import VoidBalance, planned_base
 from kcut.model.artifact import CohortSummary, Decision, TaskResult, Warn
 from kcut.rates import Point, rate_of, saturation, trials_of
@@ -23,7 +23,7 @@ def of_cell(
 ) -> Iterator[Warn]:
     """Warnings about one cell that has valid trials in both cohorts."""
     yield from _voids(cell.on, cell.off)
-    yield from _balance(balance)
+    yield from imbalance(balance, "record them again")
     yield from _settings(cell)
     if decision.objective != "cost" or saturation(on, off) == "failed":
         yield from saturated(on, off)
@@ -40,7 +40,7 @@ def of_strata(
     on: CohortSummary, off: CohortSummary, *, decision: Decision, balance: VoidBalance, tasks: Sequence[TaskResult]
 ) -> Iterator[Warn]:
     """Warnings about several tasks together."""
-    yield from _balance(balance)
+    yield from imbalance(balance, "record them again")
     yield from saturated(on, off)
     yield from of_tasks(tasks)
     if decision.verdict == "cut":
@@ -56,20 +56,6 @@ def _voids(on: Sample, off: Sample) -> Iterator[Warn]:
             code="voids",
             evidence={"with": dict(sorted(on.voids.items())), "without": dict(sorted(off.voids.items()))},
             advice=f"{told} trials are void: mend their cause, then record them again",
-        )
-
-
-def _balance(balance: VoidBalance) -> Iterator[Warn]:
-    if balance.upset:
-        yield Warn(
-            code="void-imbalance",
-            evidence={
-                "withTrials": balance.with_trials,
-                "withoutTrials": balance.without_trials,
-                "p": balance.p,
-                "flips": balance.flips,
-            },
-            advice="trials that were void may have made the difference: mend their cause, then record them again",
         )
 
 

@@ -6,7 +6,7 @@ from fractions import Fraction
 from math import exp, fsum, log
 from typing import Any, Literal
 
-from kcut.decision import VoidBalance, by_cost, planned_base
+from kcut.decision import VoidBalance, by_cost, needed_for
 from kcut.model.artifact import CohortSummary, CostFinding, Decision, TaskResult, Verdict, Warn
 from kcut.rates import point_rule, rate_of, rates_of, saturation
 from kcut.rows.advice import of_cell, of_strata
@@ -15,7 +15,6 @@ from kcut.stats.cmh import cmh_exact_one_sided
 from kcut.stats.cost import cost_ratio
 from kcut.stats.exact import fisher_two_sided
 from kcut.stats.intervals import newcombe
-from kcut.stats.planning import needed_k
 from kcut.stats.settled import Table, below, gains, proves
 from kcut.summary import averaged, gain_of
 
@@ -225,11 +224,8 @@ class _Judge:
     def _needed(self, on: CohortSummary, off: CohortSummary, tasks: Sequence[TaskResult]) -> int | None:
         """The trials per cohort (and task) that would show the gain seen, or delta if that is larger."""
         rate_on, rate_off = rates_of(on, off, tasks)
-        base, delta = planned_base(rate_off or Fraction(0)), Fraction(str(self._levels.delta))
-        if 1 - base < delta:
-            return None
-        gain = max(delta, (rate_on or Fraction(0)) - (rate_off or Fraction(0)))
-        needed = needed_k(float(base), float(min(Fraction(1), base + gain)), alpha=self._levels.alpha)
+        levels = self._levels
+        needed = needed_for(rate_on or Fraction(0), rate_off or Fraction(0), alpha=levels.alpha, delta=levels.delta)
         return None if needed is None else -(-needed // max(1, len(tasks)))
 
     def _cost(self, on: Sample, off: Sample, no_worse: Any) -> CostFinding | None:

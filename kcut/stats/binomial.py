@@ -45,31 +45,23 @@ def mixture(weights: Sequence[float], p: float) -> float:
 
 def hypergeometric_mass(n1: int, n2: int, s: int) -> tuple[int, list[float]]:
     """The chances of x passes in the first group, given s in both: (the smallest x, the masses up to the largest)."""
-    low, high = max(0, s - n2), min(n1, s)
-    mode = min(high, max(low, (n1 + 1) * (s + 1) // (n1 + n2 + 2)))
-    masses = [1.0]
-    term = 1.0
-    for x in range(mode, low, -1):
-        term *= x * (n2 - s + x) / ((n1 - x + 1) * (s - x + 1))
-        masses.append(term)
-    masses.reverse()
-    term = 1.0
-    for x in range(mode, high):
-        term *= (n1 - x) * (s - x) / ((x + 1) * (n2 - s + x + 1))
-        masses.append(term)
-    total = sum(masses)
-    return low, [mass / total for mass in masses]
+    return _hypergeometric(n1, n2, s, 0.0)
 
 
 def hypergeometric_window(n1: int, n2: int, s: int) -> tuple[int, list[float]]:
     """The hypergeometric masses that are not negligible: (the first count, their masses)."""
+    return _hypergeometric(n1, n2, s, _NOTHING)
+
+
+def _hypergeometric(n1: int, n2: int, s: int, least: float) -> tuple[int, list[float]]:
+    """From the likeliest count outwards, as far as masses are at least that part of its own."""
     low, high = max(0, s - n2), min(n1, s)
     mode = min(high, max(low, (n1 + 1) * (s + 1) // (n1 + n2 + 2)))
     masses = [1.0]
     term = 1.0
     for x in range(mode, low, -1):
         term *= x * (n2 - s + x) / ((n1 - x + 1) * (s - x + 1))
-        if term < _NOTHING:
+        if term < least:
             break
         masses.append(term)
     first = mode + 1 - len(masses)
@@ -77,7 +69,7 @@ def hypergeometric_window(n1: int, n2: int, s: int) -> tuple[int, list[float]]:
     term = 1.0
     for x in range(mode, high):
         term *= (n1 - x) * (s - x) / ((x + 1) * (n2 - s + x + 1))
-        if term < _NOTHING:
+        if term < least:
             break
         masses.append(term)
     total = sum(masses)
