@@ -2,7 +2,6 @@
 
 import os
 import subprocess
-import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,10 +9,13 @@ from pathlib import Path
 import pytest
 
 from kcut.system.git import scrub
+from tests.preloaded import Preloaded
 
 #: Agent, git and kcut settings of the machine that runs the tests must not decide their outcome.
 FOREIGN = ("KCUT_", "CLAUDE", "CODEX_", "GEMINI_", "HARNESS_", "GIT_", "ANTHROPIC_", "OPENAI_")
 KEPT = ("KCUT_MAESTRO_RUNS",)
+#: Tells the processes that a command starts to measure the coverage of tests, too.
+MEASURED = "COVERAGE_PROCESS_CONFIG"
 
 
 @pytest.fixture(autouse=True)
@@ -96,8 +98,15 @@ def repo(tmp_path: Path) -> Repo:
 Kcut = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
+@pytest.fixture(scope="session")
+def preloaded() -> Iterator[Preloaded]:
+    """kcut with its imports behind it, for all tests of this process."""
+    with Preloaded() as process:
+        yield process
+
+
 @pytest.fixture
-def kcut(tmp_path: Path) -> Kcut:
+def kcut(tmp_path: Path, preloaded: Preloaded) -> Kcut:
     """Run the real command: `kcut("gate", "x", cwd=repo.path)`."""
 
     def run(
@@ -107,16 +116,8 @@ def kcut(tmp_path: Path) -> Kcut:
         stdin: str = "",
         timeout: float = 120,
     ) -> "subprocess.CompletedProcess[str]":
-        return subprocess.run(
-            [sys.executable, "-m", "kcut", *args],
-            cwd=cwd or tmp_path,
-            env={**os.environ, **(env or {})},
-            input=stdin,
-            capture_output=True,
-            text=True,
-            errors="backslashreplace",
-            timeout=timeout,
-            check=False,
-        )
+        # the command itself is measured, as a fork is; what it starts is in tests of its own, and much cheaper so
+        world = {name: value for name, value in os.environ.items() if name != MEASURED}
+        return preloaded.run(args, cwd=cwd or tmp_path, env=world | dict(env or {}), stdin=stdin, timeout=timeout)
 
     return run
