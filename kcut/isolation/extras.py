@@ -7,9 +7,10 @@ from pathlib import Path
 
 from kcut.isolation.checkout import Checkout, CheckoutFailed
 from kcut.isolation.state import is_state
+from kcut.model.component import LINK, File
 from kcut.model.errors import UsageFault
 from kcut.model.plan import CheckoutPlan
-from kcut.system.files import copy_tree, read_regular
+from kcut.system.files import copy_tree, read_regular, remove_tree
 
 #: Patterns of ignored files to copy, at the root of the checkout.
 INCLUDE = ".worktreeinclude"
@@ -48,15 +49,15 @@ def find_extras(checkout: Checkout, plan: CheckoutPlan) -> Extras:
         others = [*copies, *(link for link in links if link != path)]
         if path in copies:
             raise UsageFault(f"{path} is both to be copied and to be linked", remedy="leave out --copy or --link")
-        clash = next((other for other in others if _is_below(path, (other,)) or _is_below(other, (path,))), None)
+        clash = next((other for other in others if is_below(path, (other,)) or is_below(other, (path,))), None)
         if clash is not None:
             raise UsageFault(
                 f"{path} is to be linked, and so {clash} cannot be brought too", remedy="name one of them"
             )
     for path in (*copies, *links):
-        if any(_is_below(path, (hidden,)) or _is_below(hidden, (path,)) for hidden in plan.hidden):
+        if any(is_below(path, (hidden,)) or is_below(hidden, (path,)) for hidden in plan.hidden):
             raise UsageFault(f"{path} is an oracle's, and no trial may have it", remedy="leave out --copy or --link")
-    included = [path for path in _included(checkout) if not _is_below(path, (*copies, *links, *plan.hidden))]
+    included = [path for path in _included(checkout) if not is_below(path, (*copies, *links, *plan.hidden))]
     return Extras(tuple(dict.fromkeys([*copies, *included])), tuple(dict.fromkeys(links)))
 
 
@@ -126,11 +127,24 @@ def _is_own(checkout: Checkout, path: str) -> bool:
 
 def _holds_own(checkout: Checkout, path: str) -> bool:
     """True for a folder that kcut's own lies in."""
-    return any(_is_below(name, (path,)) for name in checkout.state)
+    return any(is_below(name, (path,)) for name in checkout.state)
 
 
-def _is_below(path: str, folders: Iterable[str]) -> bool:
+def is_below(path: str, folders: Iterable[str]) -> bool:
+    """True if the path is one of the folders, or lies in one."""
     return any(path == folder or path.startswith(f"{folder}/") for folder in folders)
+
+
+def put(tree: Path, path: str, file: File | None) -> None:
+    """Put a file into a worktree in the place of what lies there; None: remove that. Raises OSError."""
+    place = _make_way(tree, path)
+    if os.path.lexists(place):
+        remove_tree(place)
+    if file is not None and file.mode == LINK:
+        place.symlink_to(os.fsdecode(file.data))
+    elif file is not None:
+        place.write_bytes(file.data)
+        place.chmod(file.mode & 0o777)
 
 
 def _make_way(tree: Path, path: str) -> Path:

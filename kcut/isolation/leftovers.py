@@ -17,6 +17,8 @@ NAME = re.compile("w-[0-9a-f]{16}")
 LEASES = "lease-*.json"
 #: kcut's own part of a run's folder; trials' folders lie beside it.
 OWN = "own"
+#: Where the cohorts' bases differ, the folders of their repositories in kcut's part have names that begin so.
+BASE = "base-"
 #: A worktree that is to stay has a file of this ending, named like its folder, in kcut's part.
 KEPT = ".kept"
 #: A kept worktree that is put aside, while copies of it are scored in its place, has this ending.
@@ -54,7 +56,7 @@ def clear(folder: Path, common_dir: Path | None) -> list[str]:
             left += remove_tree(entry)
     for entry in list((folder / OWN).iterdir()):
         # kept worktrees go on reading what their repository borrows; nothing else is needed any more
-        if entry.name not in {"origin", "store"} and entry.suffix != KEPT:
+        if entry.name not in {"origin", "store"} and not entry.name.startswith(BASE) and entry.suffix != KEPT:
             left += remove_tree(entry)
     return left
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kcut.isolation.carried import as_environment, carried
+from kcut.isolation.change import Change, changed_tree
 from kcut.isolation.checkout import Checkout, CheckoutFailed
 from kcut.isolation.filters import outside_path, switched_off, unsafe_drivers
 from kcut.isolation.large_files import LARGE_FILES, bring_large_files
@@ -30,12 +31,15 @@ _REFS = {"head": (), "tags": ("refs/tags",), "all": ("refs",)}
 class Origin:
     """`git_dir` is kcut's repository with the commit that trials start from, `tree` is that commit's tree.
 
+    `place` is the folder of the run, all of which trials can reach.
+
     `trials` says how theirs are made.
 
     `state` are the names of kcut's own folder, `hidden` the paths of it that the commit tracks: they stay out of
     every worktree.
     """
 
+    place: Path
     git_dir: Path
     commit: str
     tree: str
@@ -52,7 +56,7 @@ class Origin:
         objects = os.fspath(self.git_dir.parent / FROZEN).replace("\\", "\\\\").replace('"', '\\"')
         env = {
             **as_environment(switched_off(self.raw)),
-            "PATH": outside_path((tree, self.git_dir.parent.parent)),
+            "PATH": outside_path((tree, self.place)),
             **({"GIT_ALTERNATE_OBJECT_DIRECTORIES": f'"{objects}"'} if self.raw else {}),
         }
         return replace(self._git(tree, index, config), extra_env=env)
@@ -94,8 +98,18 @@ class Origin:
                         above.rmdir()
 
 
-def make_origin(checkout: Checkout, plan: CheckoutPlan, folder: Path, excluded: tuple[str, ...]) -> Origin:
-    """Write the run's own repository into `folder`, which exists.
+def make_origin(
+    checkout: Checkout,
+    plan: CheckoutPlan,
+    folder: Path,
+    excluded: tuple[str, ...],
+    *,
+    place: Path,
+    change: Change | None = None,
+) -> Origin:
+    """Write a repository of the run's own into `folder`, which exists, somewhere in `place`, the run's.
+
+    With a change the commit that trials start from is the base as it would be had the change been made there.
 
     Raises UsageFault for options that exclude each other, NotReady if the uncommitted changes are not those planned,
     CheckoutFailed if git cannot read the base.
@@ -114,16 +128,23 @@ def make_origin(checkout: Checkout, plan: CheckoutPlan, folder: Path, excluded: 
     git_dir = folder / "origin"
     plain.write(git_dir, bare=False)
     fetch_env = as_environment(taken.transport)
-    raw = unsafe_drivers(taken.settings, (checkout.root, folder.parent))
+    raw = unsafe_drivers(taken.settings, (checkout.root, place))
     git = Git(folder, git_dir=git_dir, index=folder / "origin.index", config=QUIET, fetches=True, extra_env=fetch_env)
     try:
         tree = _snapshot(checkout, plan, git_dir)
+        if change is not None:
+            tree = changed_tree(git, tree or git.ask("rev-parse", "--verify", f"{plan.base}^{{tree}}"), change)
         if plan.history == "none":
             left_out = (*checkout.state, *plan.hidden)
-            return replace(_without_history(plain, git, folder, tree or plan.base, left_out), raw=raw)
+            return replace(_without_history(plain, git, folder, tree or plan.base, left_out), place=place, raw=raw)
         commit, own = plan.base, checkout.partial or taken.moved_large_files
-        if tree is not None:
-            commit, own = write_commit(git, plan.base, tree, parent=plan.base, message=b"uncommitted changes\n"), True
+        if change is not None and tree is not None:
+            parents = git.ask("rev-list", "--parents", "--max-count=1", plan.base).split(" ")[1:]
+            commit, own = write_commit(git, plan.base, tree, parents=parents), True
+            (git_dir / "HEAD").write_text(f"{commit}\n")
+        elif tree is not None:
+            message = b"uncommitted changes\n"
+            commit, own = write_commit(git, plan.base, tree, parents=[plan.base], message=message), True
             (git_dir / "HEAD").write_text(f"{commit}\n")
         borrowed = (git_dir / "objects", *plain.borrowed) if own else plain.borrowed
         if taken.moved_large_files or plan.isolation == "clone":
@@ -136,7 +157,7 @@ def make_origin(checkout: Checkout, plan: CheckoutPlan, folder: Path, excluded: 
             raise
         raise CheckoutFailed(error.message, remedy=error.remedy) from error
     trials = replace(plain, commit=commit, borrowed=borrowed)
-    return Origin(git_dir, commit, root, trials, tuple(hidden), fetch_env, state, raw)
+    return Origin(place, git_dir, commit, root, trials, tuple(hidden), fetch_env, state, raw)
 
 
 def check_plan(plan: CheckoutPlan) -> None:
@@ -184,7 +205,7 @@ def _without_history(plain: Blueprint, git: Git, folder: Path, tree: str, state:
     """An origin with one parentless commit and the objects that it needs, which borrows from nobody."""
     state = tuple(dict.fromkeys([*state, *names_in_tree(git, tree)]))
     tree = without_state(git, tree, state)
-    commit = write_commit(git, plain.commit, tree, parent=None)
+    commit = write_commit(git, plain.commit, tree)
     alone = replace(
         plain.carried,
         settings=tuple(setting for setting in plain.carried.settings if not setting[0].startswith("remote.")),
@@ -197,4 +218,4 @@ def _without_history(plain: Blueprint, git: Git, folder: Path, tree: str, state:
     git.must("pack-objects", "-q", "--revs", str(store / "objects" / "pack" / "pack"), stdin=f"{commit}\n".encode())
     remove_tree(folder / "origin")
     trials = replace(lone, borrowed=(store / "objects",))
-    return Origin(store, commit, tree, trials, (), dict(git.extra_env or {}), state)
+    return Origin(folder, store, commit, tree, trials, (), dict(git.extra_env or {}), state)

@@ -6,25 +6,50 @@ import secrets
 import shutil
 import threading
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 from kcut.isolation import leftovers, linked
 from kcut.isolation.alternates import content
+from kcut.isolation.change import Change, changes, check_difference
 from kcut.isolation.checkout import Checkout, CheckoutFailed, missing_subdir
-from kcut.isolation.extras import Extras, find_extras
+from kcut.isolation.extras import Extras, find_extras, is_below, put
 from kcut.isolation.freeze import Freezer, is_folder
-from kcut.isolation.origin import Origin, make_origin
+from kcut.isolation.origin import FROZEN, Origin, make_origin
 from kcut.isolation.place import MARKERS, find_place, marker_above
 from kcut.isolation.pristine import remember
+from kcut.isolation.reads import Reader
 from kcut.isolation.repository import literal_pattern, write_admin
 from kcut.isolation.worktree import Worktree, uncover
+from kcut.model.component import Treatment
 from kcut.model.errors import NotReady
 from kcut.model.plan import CheckoutPlan
 from kcut.system.files import copy_tree, identity, remove_tree
 from kcut.system.git import Git
 from kcut.system.lease import Lease
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """What worktrees are made of: the repository they are checked out of, and the folders for what kcut adds.
+
+    `frozen` takes the objects of frozen worktrees; `clone` holds those of a self-contained clone.
+    """
+
+    origin: Origin
+    frozen: Path
+    clone: Path
+
+    @classmethod
+    def make(cls, origin: Origin, folder: Path) -> Self:
+        """The source that `origin` is the repository of, with its folders in `folder`."""
+        frozen = folder / FROZEN
+        (frozen / "info").mkdir(parents=True)
+        folders = (origin.git_dir / "objects", *origin.trials.borrowed)
+        (frozen / "info" / "alternates").write_bytes(content(dict.fromkeys(folders)))
+        return cls(origin, frozen, folder / "clone")
 
 
 class Isolation:
@@ -35,9 +60,12 @@ class Isolation:
 
     place: Path
 
-    def __init__(self, checkout: Checkout, plan: CheckoutPlan, run_id: str, state: Path) -> None:
+    def __init__(
+        self, checkout: Checkout, plan: CheckoutPlan, run_id: str, state: Path, treatment: Treatment | None
+    ) -> None:
         self.left: list[str] = []
         self._checkout, self._plan, self._run_id, self._state = checkout, plan, run_id, state
+        self._treatment = treatment
         self._first = threading.Lock()
         self._warm = not checkout.partial
 
@@ -70,17 +98,34 @@ class Isolation:
             self._known = identity(self.place)
             own = self._own = self.place / leftovers.OWN
             own.mkdir()
-            excluded = tuple(literal_pattern(path) for path in (*self._extras.copies, *self._extras.links))
-            self._origin: Origin = make_origin(checkout, plan, own, excluded)
-            self._frozen = own / "frozen"
-            (self._frozen / "info").mkdir(parents=True)
-            folders = (self._origin.git_dir / "objects", *self._origin.trials.borrowed)
-            (self._frozen / "info" / "alternates").write_bytes(content(dict.fromkeys(folders)))
-            if plan.isolation == "clone":
-                self._make_clone(own)
+            self._sources: dict[bool, Source] = self._make_sources()
         except BaseException:
             self._close()
             raise
+
+    def _make_sources(self) -> dict[bool, Source]:
+        """What the worktrees of WITH (True) and WITHOUT (False) are made of: the same, if kcut changes nothing."""
+        if self._treatment is None:
+            source = self._make_source(self._own)
+            return {True: source, False: source}
+        sources = {}
+        for enabled, change in changes(self._treatment).items():
+            # a name that does not tell the cohort: trials see where their objects are
+            folder = self._own / f"{leftovers.BASE}{secrets.token_hex(6)}"
+            folder.mkdir()
+            sources[enabled] = self._make_source(folder, change)
+        entries = [self._entries(sources[enabled].origin) for enabled in (True, False)]
+        check_difference(self._treatment, *entries)
+        return sources
+
+    def _entries(self, origin: Origin) -> dict[str, tuple[str, str]]:
+        return Reader(Git(self._own, git_dir=origin.git_dir), origin.git_dir).entries(origin.commit)
+
+    def _make_source(self, folder: Path, change: Change | None = None) -> Source:
+        excluded = tuple(literal_pattern(path) for path in (*self._extras.copies, *self._extras.links))
+        origin = make_origin(self._checkout, self._plan, folder, excluded, place=self.place, change=change)
+        source = Source.make(origin, folder)
+        return self._gathered(source) if self._plan.isolation == "clone" else source
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -98,8 +143,10 @@ class Isolation:
             self._lease.release()
 
     @contextlib.contextmanager
-    def open(self, protected: Sequence[str] = ()) -> Iterator[Worktree]:
+    def open(self, protected: Sequence[str] = (), *, enabled: bool = False) -> Iterator[Worktree]:
         """A fresh worktree at the base, removed afterwards unless it is kept. `protected` are paths to be restored.
+
+        `enabled`: with the component, where kcut applies it.
 
         Raises CheckoutFailed, with git's own message, if it cannot be made.
         """
@@ -109,12 +156,15 @@ class Isolation:
         kept = self._own / f"{name}{leftovers.KEPT}"
         copies = self._own / f"{name}.copies"
         worktree: Worktree | None = None
+        source = self._sources[enabled]
         try:
             try:
                 self._look_around()
                 folder.mkdir()
-                self._fill(folder, index)
-                freezer = Freezer(self._origin, folder / "tree", index, self._frozen)
+                git_dir = self._fill(folder, source)
+                self._bring_extras(folder / "tree", enabled=enabled)
+                shutil.copy2(git_dir / "index", index)
+                freezer = Freezer(source.origin, folder / "tree", index, source.frozen)
                 pristine = remember(folder / "tree", protected, copies)
                 worktree = Worktree(folder, self._checkout.subdir, freezer, kept, pristine)
             except CheckoutFailed:
@@ -129,12 +179,12 @@ class Isolation:
                 if worktree is not None:
                     worktree.leftover = tuple(left)
 
-    def _fill(self, folder: Path, index: Path) -> None:
-        """Make a trial's repository and its worktree, and keep a copy of its index."""
+    def _fill(self, folder: Path, source: Source) -> Path:
+        """Make a trial's repository and its worktree; returns the folder that its index is in."""
         tree = folder / "tree"
         tree.mkdir()
         (folder / "scratch").mkdir()
-        trials = self._origin.trials
+        trials = source.origin.trials
         sparse = trials.carried.files.get("info/sparse-checkout")
         match self._plan.isolation:
             case "sealed":
@@ -146,26 +196,40 @@ class Isolation:
             case "clone":
                 git_dir = tree / ".git"
                 trials.write(git_dir, bare=False)
-                copy_tree(self._own / "clone" / "objects", git_dir / "objects")
-                if (self._origin.git_dir / "lfs").is_dir():
-                    copy_tree(self._origin.git_dir / "lfs", git_dir / "lfs")
+                copy_tree(source.clone / "objects", git_dir / "objects")
+                if (source.origin.git_dir / "lfs").is_dir():
+                    copy_tree(source.origin.git_dir / "lfs", git_dir / "lfs")
             case "worktree":
                 prepared = self._state / f"{self.place.name}-{folder.name}"
                 git_dir = linked.register(self._checkout, tree, prepared.name, prepared, trials.carried)
         if self._plan.isolation != "clone":
             (tree / ".git").write_bytes(os.fsencode(f"gitdir: {git_dir}\n"))
-        self._check_out(tree, git_dir / "index")
-        self._extras.bring(self._checkout.root, tree)
-        shutil.copy2(git_dir / "index", index)
+        self._check_out(source.origin, tree, git_dir / "index")
+        return git_dir
 
-    def _check_out(self, tree: Path, index: Path) -> None:
+    def _bring_extras(self, tree: Path, *, enabled: bool) -> None:
+        """Bring what git ignores; of a component that lies in there, the cohort has what it is to have."""
+        self._extras.bring(self._checkout.root, tree)
+        treatment = self._treatment
+        if treatment is None or not (self._extras.copies or self._extras.links):
+            return
+        for path, file in (treatment.with_ if enabled else treatment.without).items():
+            if is_below(path, self._extras.links):
+                raise CheckoutFailed(
+                    f"{path} is the component's, and a link would show it to both cohorts",
+                    remedy="bring it with --copy instead of --link",
+                )
+            if is_below(path, self._extras.copies):
+                put(tree, path, file)
+
+    def _check_out(self, origin: Origin, tree: Path, index: Path) -> None:
         # the first checkout of a partial clone fetches what is missing; the others wait and find it there
         with contextlib.nullcontext() if self._warm else self._first:
-            self._origin.check_out(tree, index)
+            origin.check_out(tree, index)
             self._warm = True
         subdir = self._checkout.subdir
         if subdir and not is_folder(tree / subdir):
-            raise missing_subdir(subdir, self._origin.commit)
+            raise missing_subdir(subdir, origin.commit)
 
     def _remove(self, folder: Path, index: Path, copies: Path) -> list[str]:
         """Remove a trial's folder, and its files in kcut's own part; returns what stays, with the reason."""
@@ -204,35 +268,40 @@ class Isolation:
         if marker is not None:
             raise CheckoutFailed(f"agents would read {marker}, which was not there when the run began")
 
-    def _make_clone(self, own: Path) -> None:
+    def _gathered(self, source: Source) -> Source:
         """Gather the objects that a self-contained clone needs: what the base and the chosen refs reach."""
-        objects = own / "clone" / "objects"
+        objects = source.clone / "objects"
         (objects / "pack").mkdir(parents=True)
-        origin, trials = self._origin, self._origin.trials
+        origin, trials = source.origin, source.origin.trials
         try:
             if self._checkout.partial and self._plan.history == "full":
-                self._gather_partial(own, objects)
+                self._gather_partial(origin, source.clone, objects)
             else:
                 tips = dict.fromkeys([trials.commit, *(commit for commit, _ in trials.refs)])
                 wanted = "".join(f"{commit}\n" for commit in tips).encode()
-                git = Git(own, git_dir=origin.git_dir)
+                git = Git(self._own, git_dir=origin.git_dir)
                 git.must("pack-objects", "-q", "--revs", str(objects / "pack" / "pack"), stdin=wanted)
         except NotReady as error:
             raise CheckoutFailed(error.message, remedy=error.remedy) from error
-        self._origin = origin.alone()
+        return replace(source, origin=origin.alone())
 
-    def _gather_partial(self, own: Path, objects: Path) -> None:
+    def _gather_partial(self, origin: Origin, clone: Path, objects: Path) -> None:
         """All that a partial clone has, and what the base's files are: where history has gaps git cannot pack it."""
-        warm = own / "clone" / "warm"
+        warm = clone / "warm"
         warm.mkdir()
-        self._origin.check_out(warm, own / "clone" / "index")
+        origin.check_out(warm, clone / "index")
         remove_tree(warm)
-        for folder in (self._origin.git_dir / "objects", *self._checkout.objects):
+        for folder in (origin.git_dir / "objects", *self._checkout.objects):
             for entry in folder.iterdir():
                 if entry.name != "info":
                     copy_tree(entry, objects / entry.name)
 
 
-def isolate(checkout: Checkout, plan: CheckoutPlan, *, run_id: str, state: Path) -> Isolation:
-    """The worktrees of the run `run_id`, whose folder in the checkout is `state`; used as a context manager."""
-    return Isolation(checkout, plan, run_id, state)
+def isolate(
+    checkout: Checkout, plan: CheckoutPlan, *, run_id: str, state: Path, treatment: Treatment | None = None
+) -> Isolation:
+    """The worktrees of the run `run_id`, whose folder in the checkout is `state`; used as a context manager.
+
+    With a treatment, those of the cohort WITH have its component and those of WITHOUT do not.
+    """
+    return Isolation(checkout, plan, run_id, state, treatment)

@@ -5,7 +5,7 @@ import filecmp
 import os
 import secrets
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -152,13 +152,13 @@ def without_state(git: Git, tree: str, names: Iterable[str]) -> str:
     return git.ask("write-tree", "--missing-ok")
 
 
-def write_commit(git: Git, like: str, tree: str, *, parent: str | None, message: bytes | None = None) -> str:
+def write_commit(git: Git, like: str, tree: str, *, parents: Sequence[str] = (), message: bytes | None = None) -> str:
     """Write a commit of `tree` with author, committer, dates and encoding of the commit `like`; returns its id.
 
     The message is that of `like` if none is given.
     """
     head, _, said = git.must("cat-file", "commit", like).stdout.partition(b"\n\n")
     kept = [line for line in head.split(b"\n") if line.startswith((b"author ", b"committer ", b"encoding "))]
-    lines = [f"tree {tree}".encode(), *([f"parent {parent}".encode()] if parent else []), *kept]
+    lines = [f"tree {tree}".encode(), *(f"parent {parent}".encode() for parent in parents), *kept]
     body = b"\n".join(lines) + b"\n\n" + (said if message is None else message)
     return git.must("hash-object", "-t", "commit", "-w", "--stdin", stdin=body).text

@@ -1,0 +1,97 @@
+"""The tree that a cohort starts from: the base's, with a component applied or withheld."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from kcut.isolation.reads import Entries
+from kcut.model.component import LINK, Edits, Treatment
+from kcut.model.errors import NotReady
+from kcut.system.git import Git
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What is done to a tree: files by path, then a patch that is put on (`applied`) or taken off."""
+
+    edits: Edits = field(default_factory=dict)
+    patch: bytes | None = None
+    applied: bool = False
+
+
+def changes(treatment: Treatment) -> dict[bool, Change]:
+    """The change of WITH (True) and of WITHOUT (False)."""
+    return {
+        True: Change(treatment.with_, treatment.patch, applied=True),
+        False: Change(treatment.without, treatment.patch),
+    }
+
+
+def changed_tree(git: Git, tree: str, change: Change) -> str:
+    """Write `tree` with the change; returns its id. `git` has an index of its own, which is overwritten.
+
+    Bytes go through git's filters as they would into a commit. Raises NotReady if the patch does not fit.
+    """
+    git.must("read-tree", tree)
+    lines = [_entry(git, tree, path, change) for path in sorted(change.edits)]
+    if lines:
+        git.must("update-index", "-z", "--add", "--replace", "--index-info", stdin=b"".join(lines))
+    if change.patch is not None:
+        _patch(git, change.patch, applied=change.applied)
+    return git.ask("write-tree", "--missing-ok")
+
+
+def _entry(git: Git, tree: str, path: str, change: Change) -> bytes:
+    """A line of `update-index --index-info`."""
+    file, name = change.edits[path], path.encode("utf-8", "surrogateescape")
+    if file is None:
+        return b"0 %s\t%s\0" % (b"0" * len(tree), name)
+    filters = ("--no-filters",) if file.mode == LINK else (f"--path={path}",)
+    blob = git.must("hash-object", "-w", "--stdin", *filters, stdin=file.data).text
+    return b"%o %s\t%s\0" % (file.mode, blob.encode(), name)
+
+
+def _patch(git: Git, patch: bytes, *, applied: bool) -> None:
+    """Put a patch on the index, or take it off, unless that is done already."""
+    on = ("apply", "--cached", "--whitespace=nowarn")
+    wanted, done_already = (on, (*on, "-R", "--check")) if applied else ((*on, "-R"), (*on, "--check"))
+    done = git.run(*wanted, "-", stdin=patch)
+    if done.ok:
+        return
+    if not git.run(*done_already, "-", stdin=patch).ok:
+        raise NotReady(
+            f"the component's patch fits the base neither way: {done.complaint}",
+            remedy="make it anew against the base, with: git diff",
+        )
+
+
+def check_difference(treatment: Treatment, with_: Entries, without: Entries) -> None:
+    """The cohorts' trees, as entries by path, must differ, and in the component's paths only.
+
+    Raises NotReady with the paths that may not differ, or if nothing is different at all.
+    """
+    from pathspec import GitIgnoreSpec
+
+    paths = differing(with_, without)
+    component = treatment.plan
+    own = GitIgnoreSpec.from_lines(component.paths)
+    foreign = [path for path in paths if not own.match_file(path)]
+    if foreign:
+        more = f" and {len(foreign) - 10} more" if len(foreign) > 10 else ""
+        raise NotReady(
+            f"the cohorts' trees would differ in more than {component.name}: {', '.join(foreign[:10])}{more}",
+            remedy="make the component's change touch its own files only",
+        )
+    if not paths and not treatment.env:
+        raise NotReady(
+            f"{component.name} changes nothing: both cohorts would be the same",
+            remedy=f"see that {component.path} holds something",
+        )
+
+
+def differing(one: Entries, other: Entries) -> tuple[str, ...]:
+    """The paths at which two trees' entries differ, sorted."""
+    return tuple(sorted(path for path in _either(one, other) if one.get(path) != other.get(path)))
+
+
+def _either(one: Iterable[str], other: Iterable[str]) -> set[str]:
+    return set(one) | set(other)
