@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kcut.isolation import Isolation, inspect, isolate, snapshot
+from kcut.isolation import Isolation, Worktree, inspect, isolate, snapshot
 from kcut.model.component import LINK, ComponentPlan, Edits, File, Treatment
 from kcut.model.errors import NotReady
 from tests.conftest import Repo, make_repo
@@ -32,9 +32,14 @@ def treatment(with_: Edits, without: Edits | None = None, **more: Any) -> Treatm
 @contextlib.contextmanager
 def running(repo: Repo, applied: Treatment, **options: Any) -> Iterator[Isolation]:
     """A run of that repository."""
+
+    def perform(command: str, worktree: Worktree) -> None:
+        sh(worktree, command)
+
     checkout = inspect(repo.path)
     plan = plan_of(checkout, **options)
-    with isolate(checkout, plan, run_id="run", state=state_of(checkout), treatment=applied) as isolation:
+    world: dict[str, Any] = {"treatment": applied, "perform": perform}
+    with isolate(checkout, plan, run_id="run", state=state_of(checkout), **world) as isolation:
         yield isolation
     assert isolation.left == []
 
@@ -193,3 +198,28 @@ def test_what_is_copied_along_holds_no_component(repo: Repo) -> None:
                 assert (found.pop(SKILL, None) == ("file", TEXT.data)) is enabled
                 assert other in found.items()
                 assert sh(worktree, "git status --porcelain") == ""
+
+
+def test_commands_make_the_bases(repo: Repo) -> None:
+    repo.write("b.txt", "b\n")
+    repo.commit()
+    commands: dict[str, Any] = {
+        "command": "echo on > 'b c.txt'; ln -s a.txt l; chmod +x a.txt",
+        "withhold": "rm b.txt",
+    }
+    applied = treatment({SKILL: TEXT}, paths=("/*.txt", "/l", "/.claude/skills/tidy/"), **commands)
+    with running(repo, applied) as isolation:
+        on, off = both(isolation)
+    assert off == {"a.txt": ("file", b"a\n")}
+    assert on == {
+        "a.txt": ("exec", b"a\n"),
+        "b.txt": ("file", b"b\n"),
+        "b c.txt": ("file", b"on\n"),
+        "l": ("link", b"a.txt"),
+        SKILL: ("file", TEXT.data),
+    }
+
+
+def test_a_command_may_not_change_more(repo: Repo) -> None:
+    with pytest.raises(NotReady, match=r"would differ in more than tidy: a\.txt$"):
+        both_of(repo, treatment({SKILL: TEXT}, command="echo more >> a.txt"))

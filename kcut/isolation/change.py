@@ -1,29 +1,51 @@
 """The tree that a cohort starts from: the base's, with a component applied or withheld."""
 
+import os
+import stat
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from kcut.isolation.reads import Entries
-from kcut.model.component import LINK, Edits, Treatment
+from kcut.model.component import LINK, Edits, File, Treatment
 from kcut.model.errors import NotReady
+from kcut.system.files import read_regular
 from kcut.system.git import Git
+
+#: Bytes of a file that a component's command may make.
+MOST = 64 << 20
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What is done to a tree: files by path, then a patch that is put on (`applied`) or taken off."""
+    """What is done to a tree: files by path, then a patch that is put on (`applied`) or taken off, then a command."""
 
     edits: Edits = field(default_factory=dict)
     patch: bytes | None = None
     applied: bool = False
+    command: str | None = None
 
 
 def changes(treatment: Treatment) -> dict[bool, Change]:
     """The change of WITH (True) and of WITHOUT (False)."""
     return {
-        True: Change(treatment.with_, treatment.patch, applied=True),
-        False: Change(treatment.without, treatment.patch),
+        True: Change(treatment.with_, treatment.patch, applied=True, command=treatment.command),
+        False: Change(treatment.without, treatment.patch, command=treatment.withhold),
     }
+
+
+def read(tree: Path, path: str) -> File | None:
+    """The file or link at a path of a worktree; None if there is none. Raises NotReady if it is of another kind."""
+    place = tree / path
+    try:
+        info = place.lstat()
+        if stat.S_ISLNK(info.st_mode):
+            return File(LINK, os.fsencode(os.readlink(place)))  # noqa: PTH115  # a Path would tidy the name
+        return File(0o100755 if info.st_mode & stat.S_IXUSR else 0o100644, read_regular(place, limit=MOST))
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        raise NotReady(f"{path}, which the component's command made, cannot be read: {error.strerror}") from error
 
 
 def changed_tree(git: Git, tree: str, change: Change) -> str:

@@ -5,51 +5,31 @@ import os
 import secrets
 import shutil
 import threading
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 from kcut.isolation import leftovers, linked
-from kcut.isolation.alternates import content
-from kcut.isolation.change import Change, changes, check_difference
+from kcut.isolation.change import Change, changes, check_difference, read
 from kcut.isolation.checkout import Checkout, CheckoutFailed, missing_subdir
 from kcut.isolation.extras import Extras, find_extras, is_below, put
 from kcut.isolation.freeze import Freezer, is_folder
-from kcut.isolation.origin import FROZEN, Origin, make_origin
+from kcut.isolation.origin import Origin
 from kcut.isolation.place import MARKERS, find_place, marker_above
 from kcut.isolation.pristine import remember
-from kcut.isolation.reads import Reader
-from kcut.isolation.repository import literal_pattern, write_admin
+from kcut.isolation.repository import write_admin
+from kcut.isolation.source import Source
 from kcut.isolation.worktree import Worktree, uncover
 from kcut.model.component import Treatment
 from kcut.model.errors import NotReady
 from kcut.model.plan import CheckoutPlan
 from kcut.system.files import copy_tree, identity, remove_tree
-from kcut.system.git import Git
 from kcut.system.lease import Lease
 
-
-@dataclass(frozen=True, slots=True)
-class Source:
-    """What worktrees are made of: the repository they are checked out of, and the folders for what kcut adds.
-
-    `frozen` takes the objects of frozen worktrees; `clone` holds those of a self-contained clone.
-    """
-
-    origin: Origin
-    frozen: Path
-    clone: Path
-
-    @classmethod
-    def make(cls, origin: Origin, folder: Path) -> Self:
-        """The source that `origin` is the repository of, with its folders in `folder`."""
-        frozen = folder / FROZEN
-        (frozen / "info").mkdir(parents=True)
-        folders = (origin.git_dir / "objects", *origin.trials.borrowed)
-        (frozen / "info" / "alternates").write_bytes(content(dict.fromkeys(folders)))
-        return cls(origin, frozen, folder / "clone")
+#: Runs a component's command in a worktree.
+Perform = Callable[[str, Worktree], None]
 
 
 class Isolation:
@@ -61,11 +41,18 @@ class Isolation:
     place: Path
 
     def __init__(
-        self, checkout: Checkout, plan: CheckoutPlan, run_id: str, state: Path, treatment: Treatment | None
+        self,
+        checkout: Checkout,
+        plan: CheckoutPlan,
+        *,
+        run_id: str,
+        state: Path,
+        treatment: Treatment | None,
+        perform: Perform | None,
     ) -> None:
         self.left: list[str] = []
         self._checkout, self._plan, self._run_id, self._state = checkout, plan, run_id, state
-        self._treatment = treatment
+        self._treatment, self._perform = treatment, perform
         self._first = threading.Lock()
         self._warm = not checkout.partial
 
@@ -110,22 +97,33 @@ class Isolation:
             return {True: source, False: source}
         sources = {}
         for enabled, change in changes(self._treatment).items():
-            # a name that does not tell the cohort: trials see where their objects are
-            folder = self._own / f"{leftovers.BASE}{secrets.token_hex(6)}"
-            folder.mkdir()
-            sources[enabled] = self._make_source(folder, change)
-        entries = [self._entries(sources[enabled].origin) for enabled in (True, False)]
-        check_difference(self._treatment, *entries)
+            sources[enabled] = self._make_source(self._base_folder(), change)
+            if change.command is not None:
+                done = self._carry_out(change, change.command, sources[enabled])
+                sources[enabled] = self._make_source(self._base_folder(), done)
+        check_difference(self._treatment, sources[True].entries(), sources[False].entries())
         return sources
 
-    def _entries(self, origin: Origin) -> dict[str, tuple[str, str]]:
-        return Reader(Git(self._own, git_dir=origin.git_dir), origin.git_dir).entries(origin.commit)
+    def _base_folder(self) -> Path:
+        """A new folder, whose name does not tell the cohort: trials see where their objects are."""
+        folder = self._own / f"{leftovers.BASE}{secrets.token_hex(6)}"
+        folder.mkdir()
+        return folder
+
+    def _carry_out(self, change: Change, command: str, source: Source) -> Change:
+        """The change with what a command makes of a worktree of its own. Raises NotReady if it cannot be run."""
+        if self._perform is None:
+            raise AssertionError("a command needs someone to run it")
+        with self._open(source) as worktree:
+            self._perform(command, worktree)
+            frozen = worktree.freeze()
+            if frozen.tree is None:
+                raise NotReady(f"what the component's command left cannot be read: {frozen.reason}")
+            made = {path: read(worktree.path, path) for path in frozen.changed}
+        return replace(change, edits={**change.edits, **made})
 
     def _make_source(self, folder: Path, change: Change | None = None) -> Source:
-        excluded = tuple(literal_pattern(path) for path in (*self._extras.copies, *self._extras.links))
-        origin = make_origin(self._checkout, self._plan, folder, excluded, place=self.place, change=change)
-        source = Source.make(origin, folder)
-        return self._gathered(source) if self._plan.isolation == "clone" else source
+        return Source.make(self._checkout, self._plan, self._extras, place=self.place, folder=folder, change=change)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -150,13 +148,19 @@ class Isolation:
 
         Raises CheckoutFailed, with git's own message, if it cannot be made.
         """
+        with self._open(self._sources[enabled], protected, enabled=enabled) as worktree:
+            yield worktree
+
+    @contextlib.contextmanager
+    def _open(
+        self, source: Source, protected: Sequence[str] = (), *, enabled: bool | None = None
+    ) -> Iterator[Worktree]:
         name = secrets.token_hex(6)
         folder = self.place / name
         index = self._own / f"{name}.index"
         kept = self._own / f"{name}{leftovers.KEPT}"
         copies = self._own / f"{name}.copies"
         worktree: Worktree | None = None
-        source = self._sources[enabled]
         try:
             try:
                 self._look_around()
@@ -207,11 +211,11 @@ class Isolation:
         self._check_out(source.origin, tree, git_dir / "index")
         return git_dir
 
-    def _bring_extras(self, tree: Path, *, enabled: bool) -> None:
+    def _bring_extras(self, tree: Path, *, enabled: bool | None) -> None:
         """Bring what git ignores; of a component that lies in there, the cohort has what it is to have."""
         self._extras.bring(self._checkout.root, tree)
         treatment = self._treatment
-        if treatment is None or not (self._extras.copies or self._extras.links):
+        if treatment is None or enabled is None or not (self._extras.copies or self._extras.links):
             return
         for path, file in (treatment.with_ if enabled else treatment.without).items():
             if is_below(path, self._extras.links):
@@ -268,40 +272,19 @@ class Isolation:
         if marker is not None:
             raise CheckoutFailed(f"agents would read {marker}, which was not there when the run began")
 
-    def _gathered(self, source: Source) -> Source:
-        """Gather the objects that a self-contained clone needs: what the base and the chosen refs reach."""
-        objects = source.clone / "objects"
-        (objects / "pack").mkdir(parents=True)
-        origin, trials = source.origin, source.origin.trials
-        try:
-            if self._checkout.partial and self._plan.history == "full":
-                self._gather_partial(origin, source.clone, objects)
-            else:
-                tips = dict.fromkeys([trials.commit, *(commit for commit, _ in trials.refs)])
-                wanted = "".join(f"{commit}\n" for commit in tips).encode()
-                git = Git(self._own, git_dir=origin.git_dir)
-                git.must("pack-objects", "-q", "--revs", str(objects / "pack" / "pack"), stdin=wanted)
-        except NotReady as error:
-            raise CheckoutFailed(error.message, remedy=error.remedy) from error
-        return replace(source, origin=origin.alone())
-
-    def _gather_partial(self, origin: Origin, clone: Path, objects: Path) -> None:
-        """All that a partial clone has, and what the base's files are: where history has gaps git cannot pack it."""
-        warm = clone / "warm"
-        warm.mkdir()
-        origin.check_out(warm, clone / "index")
-        remove_tree(warm)
-        for folder in (origin.git_dir / "objects", *self._checkout.objects):
-            for entry in folder.iterdir():
-                if entry.name != "info":
-                    copy_tree(entry, objects / entry.name)
-
 
 def isolate(
-    checkout: Checkout, plan: CheckoutPlan, *, run_id: str, state: Path, treatment: Treatment | None = None
+    checkout: Checkout,
+    plan: CheckoutPlan,
+    *,
+    run_id: str,
+    state: Path,
+    treatment: Treatment | None = None,
+    perform: Perform | None = None,
 ) -> Isolation:
     """The worktrees of the run `run_id`, whose folder in the checkout is `state`; used as a context manager.
 
-    With a treatment, those of the cohort WITH have its component and those of WITHOUT do not.
+    With a treatment, those of the cohort WITH have its component and those of WITHOUT do not; `perform` runs its
+    commands in a worktree, and raises NotReady if one fails.
     """
-    return Isolation(checkout, plan, run_id, state, treatment)
+    return Isolation(checkout, plan, run_id=run_id, state=state, treatment=treatment, perform=perform)
