@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from kcut.agents import AgentReport, classify, read_output
+from kcut.model.errors import UsageFault
 from kcut.model.outcome import Void
 from kcut.model.trial import Tokens
 
@@ -531,5 +532,5 @@ def test_why_holds_none_of_the_output() -> None:
 
 
 def test_an_unknown_cli_is_a_mistake_of_the_caller() -> None:
-    with pytest.raises(ValueError, match="no such agent CLI"):
+    with pytest.raises(UsageFault, match="there is no agent 'emacs'"):
         classify("emacs", b"", b"", 0)

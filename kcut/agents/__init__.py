@@ -6,14 +6,17 @@ Decided on events and exit status alone. Text that a model wrote is never read f
 from dataclasses import replace
 
 from kcut.agents import claude, codex, envelope, gemini
+from kcut.agents.adapter import Adapter
 from kcut.agents.events import Run, Tail, find_run, read_tail, whole_run
 from kcut.agents.outcome import decide
+from kcut.agents.registry import BUILT_IN, find_adapter
 from kcut.agents.report import AgentReport, Ending, Fault, Reading
 from kcut.agents.sidecar import Sidecar, parse_sidecar, read_sidecar
 
 __all__ = ["AgentReport", "Sidecar", "classify", "parse_sidecar", "read_output", "read_sidecar"]
 
-KINDS = {claude.NAME: claude.kind, codex.NAME: codex.kind, gemini.NAME: gemini.kind}
+#: The CLIs whose events are known wherever they stand.
+KNOWN = {name: BUILT_IN[name] for name in (claude.NAME, codex.NAME, gemini.NAME)}
 
 
 def read_output(
@@ -27,7 +30,7 @@ def read_output(
     ending = Ending(exit_code, timed_out, sent_signal)
     tails = (read_tail(stdout), read_tail(stderr))
     for tail in tails:
-        runs = [(run.end, cli, run) for cli, kind in KINDS.items() if (run := find_run(tail, kind)) is not None]
+        runs = [(run.end, cli, run) for cli in KNOWN.values() if (run := find_run(tail, cli.kind)) is not None]
         if runs:
             _, cli, run = max(runs, key=lambda found: found[0])
             return decide(_read(cli, run, tails, ending), ending)
@@ -45,28 +48,22 @@ def classify(
     timed_out: bool = False,
     sent_signal: bool = False,
 ) -> AgentReport:
-    """The report of a run of `cli` (claude, codex or gemini), which the caller started.
+    """The report of a run of `cli` (claude, codex, gemini, or another adapter's name), which the caller started.
 
-    Unlike `read_output` it needs no event to know that the CLI ran. ValueError for another name.
+    Unlike `read_output` it needs no event to know that the CLI ran. UsageFault for a name that no adapter has.
     """
-    if cli not in KINDS:
-        raise ValueError(f"no such agent CLI: {cli!r}")
+    adapter = find_adapter(cli)
     ending = Ending(exit_code, timed_out, sent_signal)
     tails = (read_tail(stdout), read_tail(stderr))
     for find in (find_run, whole_run):
         for tail in tails:
-            if (run := find(tail, KINDS[cli])) is not None:
-                return decide(_read(cli, run, tails, ending), ending)
-    return decide(_read(cli, None, tails, ending), ending)
+            if (run := find(tail, adapter.kind)) is not None:
+                return decide(_read(adapter, run, tails, ending), ending)
+    return decide(_read(adapter, None, tails, ending), ending)
 
 
-def _read(cli: str, run: Run | None, tails: tuple[Tail, Tail], ending: Ending) -> Reading:
-    if cli == claude.NAME:
-        reading = claude.read(run)
-    elif cli == codex.NAME:
-        reading = codex.read(run)
-    else:
-        reading = gemini.read(run, ending, tails[1].last_line())
+def _read(adapter: Adapter, run: Run | None, tails: tuple[Tail, Tail], ending: Ending) -> Reading:
+    reading = adapter.read(run, ending, tails[1].last_line())
     if not reading.terminal and (fault := _envelope(tails, ending)) is not None:
         reading = replace(reading, terminal=True, fault=fault)
     return reading

@@ -1,15 +1,19 @@
-"""Claude Code: the events of `--output-format json` and `stream-json`, and what its `result` event says.
+"""Claude Code: how it is run, its events (`--output-format json` and `stream-json`), what its `result` event says.
 
 `subtype` is "success" on API errors as well and the exit code can be 0 on any of them, so neither decides.
 """
 
+import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
+from kcut.agents.adapter import Component, Errand, Launch, Place, tool_calls
 from kcut.agents.events import Kind, Run
 from kcut.agents.faults import name_fault
-from kcut.agents.report import Fault, Reading
+from kcut.agents.mcp import project_servers
+from kcut.agents.report import Ending, Fault, Reading
 from kcut.agents.values import amount, count, label, mapping, text
 from kcut.model.outcome import Void
 from kcut.model.trial import Tokens, Usage
@@ -187,3 +191,127 @@ def _models(result: dict[str, Any], opening: dict[str, Any], events: tuple[dict[
     for event in events:
         if _answers(event):
             yield text(mapping(event.get("message")).get("model"))
+
+
+#: The same for both cohorts. Without the first three it calls home whatever the base URL is.
+VARIABLES = {
+    "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+    "DISABLE_AUTOUPDATER": "1",
+    "CLAUDE_CODE_DISABLE_BACKGROUND_TASKS": "1",
+    "CLAUDE_CODE_DISABLE_AUTO_MEMORY": "1",
+}
+FLAGS = (
+    *("--output-format", "stream-json", "--verbose", "--include-hook-events", "--dangerously-skip-permissions"),
+    *("--setting-sources", "project", "--strict-mcp-config"),
+)
+#: Variables that log it in without a file.
+KEYS = (
+    *("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"),
+    *("CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX", "CLAUDE_CODE_USE_FOUNDRY"),
+)
+CREDENTIALS = ".credentials.json"
+#: Where the first event lists the components of a kind.
+LISTS = {"skill": ("skills",), "draft": ("skills",), "agent": ("agents",), "command": ("slash_commands", "skills")}
+
+
+class Claude:
+    """The adapter of Claude Code."""
+
+    name = NAME
+    program = "claude"
+    install = "npm install -g @anthropic-ai/claude-code"
+    cumulative = True
+
+    def launch(self, errand: Errand, place: Place, environ: Mapping[str, str]) -> Launch:
+        """Its print mode, with a configuration folder of its own; of settings only the project's count.
+
+        MCP servers are those that the project's .mcp.json files name, by a file that is there in both cohorts.
+        """
+        servers = place.config / "mcp.json"
+        args = ["-p", *FLAGS, "--mcp-config", str(servers)]
+        for flag, value in (
+            ("--model", errand.model),
+            ("--effort", errand.effort),
+            ("--max-turns", errand.max_turns),
+        ):
+            if value is not None:
+                args += [flag, str(value)]
+        if errand.session is None:
+            args.append("--no-session-persistence")
+        else:
+            args += ["--resume" if errand.resumes else "--session-id", errand.session]
+        args += errand.args
+        if not errand.is_long:
+            args += ["--", errand.prompt]
+        env = VARIABLES | {
+            "CLAUDE_CONFIG_DIR": str(place.config),
+            "CLAUDE_CODE_MAX_RETRIES": environ.get("CLAUDE_CODE_MAX_RETRIES", "1"),
+        }
+        if os.geteuid() == 0:
+            env["IS_SANDBOX"] = "1"  # without it the CLI refuses to skip permissions as root
+        return Launch(tuple(args), env, {servers: project_servers(errand.cwd)}, feeds=errand.is_long)
+
+    def credentials(self, environ: Mapping[str, str], home: Path, place: Place) -> Mapping[Path, Path]:
+        """The file of a login, unless a variable logs it in."""
+        if any(environ.get(name) for name in KEYS):
+            return {}
+        folder = Path(environ.get("CLAUDE_CONFIG_DIR") or home / ".claude")
+        return {place.config / CREDENTIALS: folder / CREDENTIALS}
+
+    def kind(self, event: dict[str, Any]) -> Kind | None:
+        """See `kind`."""
+        return kind(event)
+
+    def read(self, run: Run | None, ending: Ending, last_error: str) -> Reading:
+        """See `read`."""
+        return read(run)
+
+    def shows(self, opening: dict[str, Any], component: Component) -> bool | None:
+        """Whether `init` lists it; an MCP server has to be connected."""
+        if component.kind == "mcp":
+            servers = opening.get("mcp_servers")
+            if not isinstance(servers, list):
+                return None
+            connected = [mapping(server) for server in servers if mapping(server).get("status") == "connected"]
+            return component.among([server.get("name") for server in connected])
+        lists = [opening[key] for key in LISTS.get(component.kind, ()) if isinstance(opening.get(key), list)]
+        return any(map(component.among, lists)) if lists else None
+
+    def uses(self, event: dict[str, Any], component: Component) -> int | None:
+        """Calls of a skill (or reads of its file), a command, a subagent, a server's tools; hooks that ran."""
+        if component.kind == "hook":
+            return int(event.get("subtype") == "hook_response")
+        used = USES.get(component.kind)
+        return None if used is None else sum(used(name, given, component) for name, given in tool_calls(event))
+
+    def retries(self, event: dict[str, Any]) -> bool:
+        """`api_retry`."""
+        return event.get("subtype") == RETRY
+
+    def retry_line(self, line: str) -> bool:
+        """It says nothing of them on stderr."""
+        return False
+
+
+def _uses_skill(tool: str, given: dict[str, Any], component: Component) -> bool:
+    if tool in {"Skill", "SlashCommand"}:
+        word = (text(given.get("skill")) or text(given.get("command"))).removeprefix("/").partition(" ")[0]
+        return word in component.names
+    return tool in {"Read", "Bash"} and component.is_read(text(given.get("file_path")) or text(given.get("command")))
+
+
+def _uses_agent(tool: str, given: dict[str, Any], component: Component) -> bool:
+    return tool in {"Agent", "Task"} and text(given.get("subagent_type")) in component.names
+
+
+def _uses_server(tool: str, _given: dict[str, Any], component: Component) -> bool:
+    return any(tool.startswith(f"mcp__{re.sub(r'[^A-Za-z0-9_-]', '_', name)}__") for name in component.names)
+
+
+USES = {
+    "skill": _uses_skill,
+    "draft": _uses_skill,
+    "command": _uses_skill,
+    "agent": _uses_agent,
+    "mcp": _uses_server,
+}

@@ -1,16 +1,21 @@
-"""Gemini CLI: the events of `--output-format stream-json`, and the one document of `json`.
+"""Gemini CLI: how it is run, the events of `--output-format stream-json`, and the one document of `json`.
 
 An API error ends with exit code `status & 255`; with `json` its document stands at the end of stderr. Error
 types are mostly "unknown", and the provider's own error is JSON inside the message.
 """
 
+import json
 import re
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
+from kcut.agents.adapter import Component, Errand, Launch, Place
 from kcut.agents.events import Kind, Run
 from kcut.agents.faults import by_rules, name_fault, rules
 from kcut.agents.report import Ending, Fault, Reading
 from kcut.agents.values import DECODER, amount, count, label, mapping, text
+from kcut.model.errors import UsageFault
 from kcut.model.outcome import Void
 from kcut.model.trial import Tokens, Usage
 
@@ -172,3 +177,86 @@ def _tokens(stats: dict[str, Any]) -> Tokens | None:
 def _model(stats: dict[str, Any]) -> str | None:
     models = [name for name in mapping(stats.get("models")) if label(name)]
     return models[0] if len(models) == 1 else None
+
+
+VARIABLES = {"GEMINI_CLI_TRUST_WORKSPACE": "true", "GEMINI_CLI_NO_RELAUNCH": "true"}
+FLAGS = ("--output-format", "stream-json", "--yolo")
+FOLDER = ".gemini"
+CREDENTIALS = "oauth_creds.json"
+SKILL_TOOLS = frozenset({"activate_skill"})
+READERS = frozenset({"read_file", "read_many_files", "run_shell_command"})
+
+
+class Gemini:
+    """The adapter of Gemini CLI."""
+
+    name = NAME
+    program = "gemini"
+    install = "npm install -g @google/gemini-cli"
+    cumulative = False
+
+    def launch(self, errand: Errand, place: Place, environ: Mapping[str, str]) -> Launch:
+        """Its headless mode; its configuration lies in HOME."""
+        if errand.effort is not None:
+            raise UsageFault("gemini has no --effort", remedy="choose a model instead")
+        settings: dict[str, Any] = {
+            "security": {"auth": {"selectedType": _login(environ)}},
+            "privacy": {"usageStatisticsEnabled": False},
+            "general": {"enableAutoUpdate": False, "maxAttempts": 1},
+        }
+        if errand.max_turns is not None:
+            settings["model"] = {"maxSessionTurns": errand.max_turns}
+        args = [*(() if errand.model is None else ("-m", errand.model)), *FLAGS]
+        if errand.session is not None:
+            args += ["--resume", "latest"] if errand.resumes else ["--session-id", errand.session]
+        args += errand.args
+        if not errand.is_long:
+            args.append(f"--prompt={errand.prompt}")
+        files = {place.home / FOLDER / "settings.json": json.dumps(settings).encode()}
+        return Launch(tuple(args), VARIABLES, files, feeds=errand.is_long)
+
+    def credentials(self, environ: Mapping[str, str], home: Path, place: Place) -> Mapping[Path, Path]:
+        """The file of a login, unless a variable logs it in."""
+        if _login(environ) != "oauth-personal":
+            return {}
+        return {place.home / FOLDER / CREDENTIALS: home / FOLDER / CREDENTIALS}
+
+    def kind(self, event: dict[str, Any]) -> Kind | None:
+        """See `kind`."""
+        return kind(event)
+
+    def read(self, run: Run | None, ending: Ending, last_error: str) -> Reading:
+        """See `read`."""
+        return read(run, ending, last_error)
+
+    def shows(self, opening: dict[str, Any], component: Component) -> bool | None:
+        """Its events list no components."""
+        return None
+
+    def uses(self, event: dict[str, Any], component: Component) -> int | None:
+        """Skills that were activated or read, and calls of the server's tools."""
+        tool = text(event.get("tool_name")) if event.get("type") == "tool_use" else ""
+        given = mapping(event.get("parameters"))
+        if component.kind in {"skill", "draft"}:
+            if tool in SKILL_TOOLS:
+                return int(given.get("name") in component.names)
+            return int(tool in READERS and component.is_read(json.dumps(given)))
+        if component.kind == "mcp":
+            return int(any(tool.startswith((f"mcp_{name}_", f"{name}__")) for name in component.names))
+        return None
+
+    def retries(self, event: dict[str, Any]) -> bool:
+        """It says nothing of them in its events."""
+        return False
+
+    def retry_line(self, line: str) -> bool:
+        """`Attempt N failed ... Retrying`."""
+        return RETRY.search(line) is not None
+
+
+def _login(environ: Mapping[str, str]) -> str:
+    """How it logs in: the name that its settings have for it."""
+    if environ.get("GOOGLE_GENAI_USE_VERTEXAI") == "true":
+        return "vertex-ai"
+    logged_in = Path(environ.get("HOME") or "/", FOLDER, CREDENTIALS).is_file()
+    return "oauth-personal" if logged_in and not environ.get("GEMINI_API_KEY") else "gemini-api-key"

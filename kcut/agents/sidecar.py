@@ -1,5 +1,6 @@
 """The sidecar that a task may leave beside its worktree: numbers, booleans and a few plain names."""
 
+import json
 import os
 import stat
 from dataclasses import dataclass
@@ -17,10 +18,22 @@ SIZE = 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Sidecar:
-    """What a sidecar says: the trial's economics, and the reason if it says that the trial is void."""
+    """What a sidecar says: the trial's economics, and the reason if it says that the trial is void.
+
+    The rest is what `kcut agent` saw, None where nothing told: which CLI ran; whether the component reached it, and
+    how often that was used; events that mention the oracle; retry notices; whether a provider's fault came after work
+    had been done; how long the provider asked to wait, in seconds.
+    """
 
     usage: Usage
     void: Void | None
+    agent: str | None = None
+    component_reached: bool | None = None
+    component_used: int | None = None
+    tamper: int | None = None
+    retries: int | None = None
+    late: bool = False
+    retry_after_s: float | None = None
 
 
 def read_sidecar(path: Path) -> Sidecar | None:
@@ -72,7 +85,47 @@ def parse_sidecar(data: bytes) -> Sidecar | None:
         model=label(document.get("model")),
         agent_version=label(document.get("agent_version")),
     )
-    return Sidecar(usage, _void(document.get("void")))
+    reached = document.get("component_reached")
+    return Sidecar(
+        usage,
+        _void(document.get("void")),
+        agent=label(document.get("agent")),
+        component_reached=reached if isinstance(reached, bool) else None,
+        component_used=count(document.get("component_used")),
+        tamper=count(document.get("tamper")),
+        retries=count(document.get("retries")),
+        late=document.get("late") is True,
+        retry_after_s=amount(document.get("retry_after_s")),
+    )
+
+
+def sidecar_bytes(sidecar: Sidecar) -> bytes:
+    """The file that reads as this sidecar; what is unknown is left out."""
+    usage = sidecar.usage
+    document: dict[str, object] = {
+        "agent": sidecar.agent,
+        "cost_usd": usage.cost_usd,
+        "num_turns": usage.turns,
+        "duration_ms": usage.duration_ms,
+        "is_error": usage.is_error,
+        "model": usage.model,
+        "agent_version": usage.agent_version,
+        "void": sidecar.void and sidecar.void.value,
+        "late": sidecar.late or None,
+        "retry_after_s": sidecar.retry_after_s,
+        "component_reached": sidecar.component_reached,
+        "component_used": sidecar.component_used,
+        "tamper": sidecar.tamper,
+        "retries": sidecar.retries,
+    }
+    if usage.tokens is not None:
+        document["usage"] = {
+            "input_tokens": usage.tokens.input,
+            "output_tokens": usage.tokens.output,
+            "cache_read_input_tokens": usage.tokens.cache_read,
+            "cache_creation_input_tokens": usage.tokens.cache_creation,
+        }
+    return json.dumps({key: value for key, value in document.items() if value is not None}).encode() + b"\n"
 
 
 def _tokens(usage: dict[str, Any]) -> Tokens | None:

@@ -23,6 +23,7 @@ COMMANDS = {
     "checkpoint": "Run the checks of a spec's acceptance criteria.",
     "rubric": "Score a draft skill against the extract rubric (R1 to R5).",
     "gate": "Say for each component whether its benchmark lets it through.",
+    "agent": "Run a real agent CLI as the task of a trial, or say what its output means.",
     "demo": "Make a small repository, benchmark in it, and explain the result line by line.",
     "aa": "Run the component against itself: how often does the harness give a KEEP?",
     "plan": "Say how many trials it takes to see an effect.",

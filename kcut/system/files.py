@@ -53,6 +53,15 @@ def read_regular(path: Path, *, limit: int) -> bytes:
     return data
 
 
+def read_end(path: Path, *, size: int) -> bytes:
+    """The last `size` bytes of a regular file, all if it has fewer. OSError with a clause for people if it cannot."""
+    with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise OSError(errno.EINVAL, "it is not a regular file")
+        file.seek(max(0, os.fstat(file.fileno()).st_size - size))
+        return file.read(size)
+
+
 def copy_tree(source: Path, target: Path) -> None:
     """Copy a file, a link or a folder with all that is in it: bytes, modes and times, links as links.
 

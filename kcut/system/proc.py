@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
@@ -122,18 +122,22 @@ class Supervisors:
         grace: float = 5.0,
         keep: int = 0,
         head: int = 0,
+        hear: tuple[Callable[[bytes], None], Callable[[bytes], None]] | None = None,
     ) -> Ran:
         """Run a command to its end; everything that it started is ended when this returns.
 
         stdin is empty; stdout and stderr are thrown away, but for the first `head` and last `keep` bytes of each.
         The environment is `env`, and one variable whose name is new in every call. After `timeout` seconds TERM goes
         to the process group, KILL to everything after `grace` more. What goes wrong is in `error`, not raised.
+        `hear` gets stdout and stderr as they come, if any of them is kept; it must not raise.
         """
         ran = Ran(tuple(argv), None, 0.0)
         for _ in range(3):
             try:
                 request = make_request(argv, cwd=cwd, env=env, timeout=timeout, grace=grace)
                 call = Call(keep, head)
+                for stream, listener in zip(call.streams, hear or (), strict=False):
+                    stream.hear = listener
             except ValueError as error:
                 return replace(ran, error=f"cannot start the command: {error}")
             except OSError as error:

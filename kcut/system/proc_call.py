@@ -7,7 +7,7 @@ import select
 import signal
 import socket
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from kcut.system.proc_supervisor import TERM, Request
 from kcut.system.proc_table import send
@@ -29,6 +29,7 @@ class Stream:
         self.head = bytearray()
         self.tail = bytearray()
         self.total = 0
+        self.hear: Callable[[bytes], None] | None = None
 
     def read(self) -> bool:
         """Take what is there now; False at the end of the stream or if nothing is there."""
@@ -40,6 +41,8 @@ class Stream:
             self.close()
             return False
         self.total += len(part)
+        if self.hear is not None:
+            self.hear(part)
         if len(self.head) < self.first:
             self.head += part[: self.first - len(self.head)]
         if self.keep:
