@@ -1,9 +1,7 @@
 """The tasks of a run: read once, before the first trial, from a TOML file and from specs."""
 
-import tomllib
 import unicodedata
 from collections.abc import Mapping, Sequence
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +10,10 @@ from kcut.evaluate import read_spec
 from kcut.isolation import Checkout, plan_oracle
 from kcut.model.errors import UsageFault
 from kcut.model.plan import SpecText, TaskPlan
-from kcut.system.files import read_regular
+from kcut.toml import check_keys, read_toml
 
 #: The keys of a task.
 KEYS = ("name", "task", "score", "spec", "oracle", "weight")
-#: A file of tasks is written by hand.
-LARGEST = 10_000_000
 EXAMPLE = 'e.g. [[task]] with name = "t1", task = "./run.sh t1", score = "./check.sh t1"'
 
 
@@ -50,14 +46,7 @@ def read_tasks(
 
 
 def _entries(cwd: Path, path: Path) -> Sequence[Mapping[str, Any]]:
-    try:
-        document = tomllib.loads(read_regular(cwd / path, limit=LARGEST).decode("utf-8-sig"))
-    except OSError as error:
-        raise UsageFault(f"cannot read {path}: {error.strerror or error}", remedy=EXAMPLE) from error
-    except UnicodeDecodeError as error:
-        raise UsageFault(f"{path} is not UTF-8", remedy="save it as UTF-8") from error
-    except tomllib.TOMLDecodeError as error:
-        raise UsageFault(f"{path} is no TOML: {error}", remedy=EXAMPLE) from error
+    document = read_toml(cwd / path, name=str(path), example=EXAMPLE)
     unknown = [key for key in document if key not in {"task", "tasks"}]
     if unknown:
         raise UsageFault(f"{path}: unknown key {unknown[0]}", remedy=EXAMPLE)
@@ -73,13 +62,7 @@ def _entries(cwd: Path, path: Path) -> Sequence[Mapping[str, Any]]:
 
 def _fields(where: str, entry: Mapping[str, Any]) -> dict[str, Any]:
     """The values of one task, checked one by one."""
-    for key in entry:
-        if key not in KEYS:
-            near = get_close_matches(key, KEYS, 1)
-            raise UsageFault(
-                f"{where}: unknown key {key}",
-                remedy=f"did you mean {near[0]}?" if near else f"known: {', '.join(KEYS)}",
-            )
+    check_keys(where, entry, KEYS)
     for key in ("name", "task"):
         if key not in entry:
             raise UsageFault(f"{where} has no {key}", remedy=EXAMPLE)

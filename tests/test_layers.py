@@ -18,7 +18,7 @@ LAYERS = (
     ("resolve", "suite"),
     ("trial",),
     ("engine",),
-    ("isolation", "agents", "store", "artifacts", "evaluate", "drafts", "logs"),
+    ("isolation", "agents", "store", "artifacts", "evaluate", "drafts", "logs", "prices", "toml"),
     ("system",),
     (
         "checkpoint",
