@@ -7,10 +7,11 @@ from math import fsum
 from pathlib import Path
 from typing import Any
 
+from kcut.keys import check_keys
 from kcut.model.errors import UsageFault
 from kcut.model.trial import Tokens
 from kcut.rows.columns import shown
-from kcut.toml import check_keys, read_toml
+from kcut.toml import read_toml
 
 #: Prices are for so many tokens.
 PER = 1_000_000

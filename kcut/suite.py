@@ -8,9 +8,10 @@ from typing import Any
 from kcut.checkpoint import parse_spec
 from kcut.evaluate import read_spec
 from kcut.isolation import Checkout, plan_oracle
+from kcut.keys import check_keys
 from kcut.model.errors import UsageFault
 from kcut.model.plan import SpecText, TaskPlan
-from kcut.toml import check_keys, read_toml
+from kcut.toml import read_toml
 
 #: The keys of a task.
 KEYS = ("name", "task", "score", "spec", "oracle", "weight")

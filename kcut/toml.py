@@ -1,20 +1,14 @@
 """TOML that a person wrote: read whole, and what is wrong with it in one sentence."""
 
-import re
 import tomllib
-from collections.abc import Collection, Mapping
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 from kcut.model.errors import UsageFault
-from kcut.rows.columns import shown
 from kcut.system.files import read_regular
 
 #: In bytes: such a file is written by hand.
 LARGEST = 10_000_000
-
-_BARE = re.compile(r"[A-Za-z0-9_-]{1,60}")
 
 
 def read_toml(path: Path, *, example: str, name: str | None = None) -> dict[str, Any]:
@@ -35,14 +29,3 @@ def read_toml(path: Path, *, example: str, name: str | None = None) -> dict[str,
         raise UsageFault(f"{name} is nested too deeply", remedy=example) from error
     except ValueError as error:  # a number of thousands of digits, a NUL in the path
         raise UsageFault(f"cannot read {name}: {error}", remedy=example) from error
-
-
-def check_keys(where: str, table: Mapping[str, Any], known: Collection[str]) -> None:
-    """UsageFault for the first key that is not known, with the one that is near it."""
-    for key in table:
-        if key not in known:
-            near = get_close_matches(key[:100], known, 1)
-            raise UsageFault(
-                f"{where}: unknown key {key if _BARE.fullmatch(key) else shown(key)}",
-                remedy=f"did you mean {near[0]}?" if near else f"known: {', '.join(known)}",
-            )

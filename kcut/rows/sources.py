@@ -52,12 +52,12 @@ def maestro(found: Lines | Objects, cohorts: CohortNames) -> Table:
         raise UsageFault(f"{found.source}: the published runs are JSON, and this is not")
     rows = Objects(found.source, names, found.rows, found.lines)
     read = table(rows, MAESTRO, cohorts)
-    read.void = [_published_void(row) for row in found.rows]
+    read.void = [published_void(row) for row in found.rows]
     read.setting = [_setting(row) for row in found.rows]
     return read
 
 
-def _published_void(row: Mapping[str, Any]) -> str | None:
+def published_void(row: Mapping[str, Any]) -> str | None:
     """The published rule: an error, no second turn, or no cost."""
     turns, cost = row.get("num_turns"), row.get("cost_usd")
     if row.get("is_error"):

@@ -15,10 +15,11 @@ from kcut.scoreline.interpreters import (
     RUNNERS,
     SHELL_LONG,
     SHELLS,
+    Given,
     Interpreter,
-    Options,
     Runner,
     base_name,
+    options_of,
 )
 from kcut.scoreline.words import literal, split
 
@@ -151,7 +152,7 @@ class _Reader:
     ) -> None:
         if words and words[0] in interpreter.subcommands:
             words = words[1:]
-        given = _options(words, interpreter.options)
+        given = options_of(words, interpreter.options)
         base = self._folder(base, given)
         for name, value in given.values:
             if name == "module":
@@ -187,7 +188,7 @@ class _Reader:
             if not words or words[0] != runner.subcommand:
                 return
             words = words[1:]
-        given = _options(words, runner.options)
+        given = options_of(words, runner.options)
         base = self._folder(base, given)
         rest = list(given.rest)
         for name, value in given.values:
@@ -205,7 +206,7 @@ class _Reader:
             self._file(rest[0], base)  # `uv run score.py`
         self._command(rest, base, None, depth + 1)
 
-    def _folder(self, base: str | None, given: "_Given") -> str | None:
+    def _folder(self, base: str | None, given: Given) -> str | None:
         for name, value in given.values:
             if name == "folder":
                 base = _moved(base, [value])
@@ -259,41 +260,6 @@ class _Line:
             moved = self.reader.finish(frame, self.depth)
             # the parts of a pipeline and background commands are shells of their own
             self.frame = _Frame(frame.base if text in {"|", "|&", "&"} else moved, ignored=frame.ignored)
-
-
-@dataclass(frozen=True, slots=True)
-class _Given:
-    """The options of a command that mean something, and the words after them."""
-
-    values: tuple[tuple[str, str], ...]
-    rest: tuple[str, ...]
-
-
-def _options(words: Sequence[str], options: Options) -> _Given:
-    """The options before the first other word, as (what the value is, value)."""
-    values: list[tuple[str, str]] = []
-    index = 0
-    while index < len(words) and words[index].startswith("-") and words[index] != "-":
-        word = words[index]
-        index += 1
-        if word == "--":
-            break
-        long, equals, attached = word.partition("=")
-        name = options.long.get(long)
-        if name is None and not word.startswith("--"):
-            for position, letter in enumerate(word[1:], start=2):
-                if (name := options.letter(letter)) is not None:
-                    equals, attached = word[position : position + 1], word[position:]
-                    break
-        if name is None:
-            continue
-        if not equals:
-            attached = words[index] if index < len(words) else ""
-            index += 1
-        values.append((name, attached))
-        if name in {"code", "module"}:
-            break
-    return _Given(tuple(values), tuple(words[index:]))
 
 
 def _returned(frame: _Frame, *, empty: bool) -> _Frame:

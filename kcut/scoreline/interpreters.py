@@ -1,6 +1,7 @@
 """Commands that run another file or another command, and the options that stand before it."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 
@@ -158,3 +159,38 @@ def base_name(word: str) -> str:
     name = word.rpartition("/")[2]
     match = _VERSION.fullmatch(name)
     return match[1] if match else name
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """The options of a command that mean something, and the words after them."""
+
+    values: tuple[tuple[str, str], ...]
+    rest: tuple[str, ...]
+
+
+def options_of(words: Sequence[str], options: Options) -> Given:
+    """The options before the first other word, as (what the value is, value)."""
+    values: list[tuple[str, str]] = []
+    index = 0
+    while index < len(words) and words[index].startswith("-") and words[index] != "-":
+        word = words[index]
+        index += 1
+        if word == "--":
+            break
+        long, equals, attached = word.partition("=")
+        name = options.long.get(long)
+        if name is None and not word.startswith("--"):
+            for position, letter in enumerate(word[1:], start=2):
+                if (name := options.letter(letter)) is not None:
+                    equals, attached = word[position : position + 1], word[position:]
+                    break
+        if name is None:
+            continue
+        if not equals:
+            attached = words[index] if index < len(words) else ""
+            index += 1
+        values.append((name, attached))
+        if name in {"code", "module"}:
+            break
+    return Given(tuple(values), tuple(words[index:]))
