@@ -15,17 +15,22 @@ _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
 
 def read_stream(path: Path) -> list[bytes]:
-    """The lines of a stream. UsageFault if it cannot be read. Windows' own UTF-16 is read, too."""
-    try:
-        data = read_regular(path, limit=LARGEST)
-    except (OSError, ValueError) as error:
-        why = getattr(error, "strerror", None) or str(error)
-        raise UsageFault(
-            f"cannot read {path}: {why}", remedy="a stream is a file of JSON events, one a line"
-        ) from error
+    """The lines of a stream. UsageFault if it cannot be read. UTF-16, which Windows' shells write, is read, too."""
+    data = read_file(path, what="events")
     if data.startswith(_UTF16):
         data = data.decode("utf-16", "replace").encode("utf-8", "replace")
     return data.split(b"\n")
+
+
+def read_file(path: Path, *, what: str) -> bytes:
+    """The bytes of a file of JSON. UsageFault if it cannot be read; `what` it should hold is in the remedy."""
+    try:
+        return read_regular(path, limit=LARGEST)
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the path
+        why = getattr(error, "strerror", None) or str(error)
+        raise UsageFault(
+            f"cannot read {path}: {why[:1].lower()}{why[1:]}", remedy=f"name a file of {what}"
+        ) from error
 
 
 def registry_text() -> str:

@@ -29,6 +29,7 @@ COMMANDS = {
     "plan": "Say how many trials it takes to see an effect.",
     "check": "Say whether a run's evidence is sound: drift, position, outliers, a score that flips.",
     "decide": "Decide from trials that kcut did not run: CSV or JSON rows.",
+    "score": "Score recorded event streams of agents: did they test what they claim?",
     "history": "List the runs of this checkout.",
     "show": "Show one run, trial by trial.",
     "report": "Render runs and artifacts as a table, Markdown, a page with charts, JUnit XML or CSV.",

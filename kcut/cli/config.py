@@ -10,7 +10,17 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from kcut.cli.settings import Settings, defaults, find_settings, long_names, nearest, options, sentence, switches_off
+from kcut.cli.settings import (
+    Settings,
+    defaults,
+    find_settings,
+    long_names,
+    nearest,
+    options,
+    sentence,
+    switches_off,
+    table_name,
+)
 from kcut.model.errors import KcutError, UsageFault
 from kcut.report.text import plain
 
@@ -109,7 +119,7 @@ def _place(ctx: click.Context, param: click.Parameter, settings: Settings | None
     if source is ParameterSource.ENVIRONMENT and isinstance(param.envvar, str):
         return param.envvar
     if source is ParameterSource.DEFAULT_MAP and settings is not None and isinstance(param, click.Option):
-        return settings.place(ctx.command.name or "", long_names(param)[0].removeprefix("--"))
+        return settings.place(table_name(ctx), long_names(param)[0].removeprefix("--"))
     return None
 
 

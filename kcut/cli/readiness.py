@@ -200,17 +200,21 @@ def _configuration(root: Path) -> Check:
 
     import click
 
-    from kcut.cli import COMMANDS
+    from kcut.cli import COMMANDS, app
     from kcut.cli.settings import defaults, find_settings
 
     try:
         settings = find_settings(root)
         if settings is None:
             return Check("configuration", True, "none")
+        top = click.Context(app, info_name="kcut")
         for name in settings.tables:
             command = importlib.import_module(f"kcut.cli.{name}").command
             if name in COMMANDS:
-                defaults(settings, command, click.Context(command, info_name=name))
+                own = click.Context(command, parent=top, info_name=name)
+                inner = command.commands.values() if isinstance(command, click.Group) else ()
+                for each in inner or (command,):
+                    defaults(settings, each, click.Context(each, parent=own, info_name=each.name) if inner else own)
     except KcutError as error:
         return _fault("configuration", error, "correct the file")
     tables = ", ".join(settings.heading(name) for name in settings.tables)

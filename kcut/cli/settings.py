@@ -65,24 +65,58 @@ def defaults(settings: Settings, command: click.Command, ctx: click.Context) -> 
 
     Raises UsageFault for an unknown key, a key given twice, and a value of the wrong type.
     """
-    name = command.name or ""
+    name = table_name(ctx)
     known = {
         text.removeprefix("--"): param for param in options(command) for text in param.opts + param.secondary_opts
     }
     values: dict[str, Any] = {}
-    for key, value in settings.tables.get(name, {}).items():
+    for key, value in _table(settings, ctx).items():
         place = settings.place(name, key)
         param = known.get(key.replace("_", "-"))
         if param is None:
             near = nearest(key.replace("_", "-"), known)
             raise UsageFault(
                 f"{settings.path.name}: unknown key {plain(key)} in {settings.heading(name)}",
-                remedy=f"did you mean: {near}" if near else f"see: kcut {name} -h",
+                remedy=f"did you mean: {near}" if near else f"see: kcut {name.replace('.', ' ')} -h",
             )
         if param.name in values:
             raise UsageFault(f"{place} is given twice, under two spellings")
         values[param.name or ""] = _value(param, value, ctx, settings, key=key)
     return values
+
+
+def table_name(ctx: click.Context) -> str:
+    """What the table of a context's command is called: `benchmark`, or `score.compliance` for one of a group."""
+    return ".".join(inner.command.name or "" for inner in _chain(ctx))
+
+
+def _chain(ctx: click.Context) -> list[click.Context]:
+    """The contexts from the first below the program's own to `ctx`."""
+    chain = [ctx]
+    while (parent := chain[0].parent) is not None and parent.parent is not None:
+        chain.insert(0, parent)
+    return chain
+
+
+def _table(settings: Settings, ctx: click.Context) -> Mapping[str, Any]:
+    """The table of a context's command, empty if there is none. UsageFault if a group's table holds anything else."""
+    table: Mapping[str, Any] = settings.tables
+    for inner in _chain(ctx):
+        group = inner.parent.command if inner.parent is not None else None
+        if table is not settings.tables and isinstance(group, click.Group):
+            _hold_commands(settings, table, group, inner)
+        table = table.get(inner.command.name or "", {})
+    return table
+
+
+def _hold_commands(settings: Settings, table: Mapping[str, Any], group: click.Group, inner: click.Context) -> None:
+    """UsageFault if the table of a group holds anything but tables of its commands."""
+    for key, value in table.items():
+        if key not in group.commands or not isinstance(value, dict):
+            raise UsageFault(
+                f"{settings.path.name}: {plain(key)} in {settings.heading(group.name or '')} is no command's table",
+                remedy=f"write options below {settings.heading(table_name(inner))}",
+            )
 
 
 def options(command: click.Command) -> list[click.Option]:
@@ -147,7 +181,7 @@ def _checked(settings: Settings) -> Settings:
 
 def _value(param: click.Option, value: Any, ctx: click.Context, settings: Settings, *, key: str) -> Any:
     """A value of the file as click takes it. Raises UsageFault, naming file and key, if the option does not."""
-    place = settings.place(ctx.command.name or "", key)
+    place = settings.place(table_name(ctx), key)
     if param.is_flag and param.is_bool_flag:
         if not isinstance(value, bool):
             raise UsageFault(f"{place} must be true or false, not {_word(value)}")
