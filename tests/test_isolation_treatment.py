@@ -24,7 +24,7 @@ TEXT = File(0o100644, b"---\nname: tidy\n---\n1. Tidy.\n")
 
 def treatment(with_: Edits, without: Edits | None = None, **more: Any) -> Treatment:
     """A skill of these files, which WITHOUT lacks."""
-    paths = more.pop("paths", ("/.claude/skills/tidy/",))
+    paths = more.pop("paths", (".claude/skills/tidy",))
     plan = ComponentPlan(name="tidy", kind="skill", path=SKILL, digest="sha256:0", paths=paths)
     return Treatment(plan, with_, dict.fromkeys(with_) if without is None else without, **more)
 
@@ -157,7 +157,7 @@ def test_a_patch_is_put_on_and_taken_off(repo: Repo, done: bool) -> None:
         repo.commit("it is part of the base")
     else:
         repo.git("checkout", "-q", "a.txt")
-    with running(repo, treatment({}, patch=patch, paths=("/a.txt",))) as isolation:
+    with running(repo, treatment({}, patch=patch, paths=("a.txt",))) as isolation:
         on, off = both(isolation)
     assert (on["a.txt"], off["a.txt"]) == (("file", b"a\nb\n"), ("file", b"a\n"))
 
@@ -166,7 +166,7 @@ def test_a_patch_that_fits_neither_way(repo: Repo) -> None:
     repo.write("a.txt", "a\nb\n")
     patch = patch_of(repo).replace(b" a\n", b" z\n")
     with pytest.raises(NotReady, match="fits the base neither way"):
-        both_of(repo, treatment({}, patch=patch, paths=("/a.txt",)))
+        both_of(repo, treatment({}, patch=patch, paths=("a.txt",)))
 
 
 def both_of(repo: Repo, applied: Treatment) -> None:
@@ -182,7 +182,7 @@ def test_more_than_the_component_may_not_differ(repo: Repo) -> None:
 
 def test_a_component_that_changes_nothing(repo: Repo) -> None:
     with pytest.raises(NotReady, match="both cohorts would be the same"):
-        both_of(repo, treatment({"a.txt": File(0o100644, b"a\n")}, {}, paths=("/a.txt",)))
+        both_of(repo, treatment({"a.txt": File(0o100644, b"a\n")}, {}, paths=("a.txt",)))
 
 
 def test_what_is_copied_along_holds_no_component(repo: Repo) -> None:
@@ -207,7 +207,7 @@ def test_commands_make_the_bases(repo: Repo) -> None:
         "command": "echo on > 'b c.txt'; ln -s a.txt l; chmod +x a.txt",
         "withhold": "rm b.txt",
     }
-    applied = treatment({SKILL: TEXT}, paths=("/*.txt", "/l", "/.claude/skills/tidy/"), **commands)
+    applied = treatment({SKILL: TEXT}, paths=("*.txt", "l", ".claude/skills/tidy"), **commands)
     with running(repo, applied) as isolation:
         on, off = both(isolation)
     assert off == {"a.txt": ("file", b"a\n")}

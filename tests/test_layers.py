@@ -18,7 +18,10 @@ LAYERS = (
     ("resolve", "suite"),
     ("trial",),
     ("engine",),
-    ("isolation", "agents", "store", "artifacts", "evaluate", "drafts", "logs", "prices", "streams", "toml"),
+    (
+        *("isolation", "agents", "components", "store", "artifacts", "evaluate", "drafts", "logs", "prices"),
+        *("streams", "toml"),
+    ),
     ("system",),
     (
         "checkpoint",
@@ -27,6 +30,7 @@ LAYERS = (
         "verdict",
         "soundness",
         "flips",
+        "globs",
         "keys",
         "cautions",
         "commandline",

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from kcut.globs import covers
 from kcut.isolation.reads import Entries
 from kcut.model.component import LINK, Edits, File, Treatment
 from kcut.model.errors import NotReady
@@ -91,12 +92,9 @@ def check_difference(treatment: Treatment, with_: Entries, without: Entries) -> 
 
     Raises NotReady with the paths that may not differ, or if nothing is different at all.
     """
-    from pathspec import GitIgnoreSpec
-
     paths = differing(with_, without)
     component = treatment.plan
-    own = GitIgnoreSpec.from_lines(component.paths)
-    foreign = [path for path in paths if not own.match_file(path)]
+    foreign = [path for path in paths if not covers(component.paths, path)]
     if foreign:
         more = f" and {len(foreign) - 10} more" if len(foreign) > 10 else ""
         raise NotReady(

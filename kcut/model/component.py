@@ -1,4 +1,4 @@
-"""A component that kcut itself applies and withholds: what is recorded of it, and how both cohorts are made."""
+"""A component that kcut switches itself: what is recorded of it, and how both cohorts are made."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -6,52 +6,65 @@ from typing import Literal
 
 from kcut.model.artifact import Record
 
-ComponentKind = Literal["skill", "agent", "command", "rule", "hook", "mcp", "draft", "section", "setting", "manifest"]
+#: git's modes of a file, an executable one, and a symbolic link.
+REGULAR, EXECUTABLE, LINK = 0o100644, 0o100755, 0o120000
+
+Kind = Literal["skill", "agent", "command", "rule", "hook", "mcp", "draft", "section", "setting", "manifest"]
+#: Every kind, in the order in which people think of them.
+KINDS: tuple[Kind, ...] = (
+    "skill",
+    "agent",
+    "command",
+    "rule",
+    "hook",
+    "mcp",
+    "draft",
+    "section",
+    "setting",
+    "manifest",
+)
 
 
 class ComponentPlan(Record):
-    """What is recorded of a component. `path` is where it was found, relative to the root of the checkout.
+    """A component as it was found. `path` is relative to the root of the checkout.
 
-    `digest` is a hash of its content (`sha256:` and hex digits), the same wherever it lies. `paths` are patterns, as
-    of a gitignore file, of all that the cohorts' trees may differ in; `variables` are set WITH only.
+    `digest` is `sha256:` and a hash of its content, wherever that lies. `paths` are globs of the tree's paths in which
+    the cohorts may differ, `variables` the names of environment variables that are set WITH only.
     """
 
     name: str
-    kind: ComponentKind
+    kind: Kind
     path: str
     digest: str
-    paths: tuple[str, ...] = ()
+    paths: tuple[str, ...]
     variables: tuple[str, ...] = ()
-
-
-#: git's mode of a symbolic link.
-LINK = 0o120000
 
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """A file of a tree: git's mode (0o100644, 0o100755 or LINK, whose target is `data`) and bytes."""
+    """A file or link of a tree: git's mode, and its bytes (of a link: where it leads)."""
 
     mode: int
     data: bytes
 
 
-#: What becomes of paths of a tree; None: removed.
+#: Path in the tree -> content; None if it is removed.
 Edits = Mapping[str, File | None]
 
 
 @dataclass(frozen=True, slots=True)
 class Treatment:
-    """How both cohorts are made of the tree that trials start from.
+    """What makes the cohorts: edits to the base's tree for WITH and for WITHOUT, and what else sets them apart.
 
-    `patch` is applied for WITH, and taken back for WITHOUT where the tree has it already. `env` is set WITH and unset
-    WITHOUT. `command` and `withhold` are run once in a checkout of the tree, to make that of WITH and of WITHOUT.
+    `patch` is a unified diff, applied WITH and taken back WITHOUT where the base has it already. `env` is set WITH
+    and unset WITHOUT. `command` makes WITH's tree out of the base's in a checkout of it, `withhold` WITHOUT's. All of
+    them come after the edits.
     """
 
     plan: ComponentPlan
-    with_: Edits = field(default_factory=dict)
-    without: Edits = field(default_factory=dict)
+    with_: Edits
+    without: Edits
     patch: bytes | None = None
-    env: Mapping[str, str] = field(default_factory=dict)
+    env: Mapping[str, str] = field(default_factory=dict, repr=False)  # values may be secrets
     command: str | None = None
     withhold: str | None = None

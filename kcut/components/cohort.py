@@ -1,0 +1,85 @@
+"""One cohort's tree in the making: the base's, and the edits so far."""
+
+import hashlib
+from collections.abc import Iterable, Mapping
+
+from kcut.components import jsontext
+from kcut.components.sides import Base, landing
+from kcut.components.treatment import REGULAR, Edits, File
+from kcut.model.errors import UsageFault
+
+
+class Cohort:
+    """The files that a cohort's trials start with. Paths may pass through links of the base."""
+
+    def __init__(self, base: Base) -> None:
+        self._base = base
+        self._edits: dict[str, File | None] = {}
+
+    def real(self, path: str) -> str:
+        """Where a file of that path lies in the tree."""
+        return landing(self._base, path)
+
+    def read(self, path: str) -> File | None:
+        """The file at the path as the cohort has it."""
+        real = self.real(path)
+        return self._edits[real] if real in self._edits else self._base.read(real)
+
+    def put(self, path: str, file: File) -> None:
+        """Give the cohort a file; `path` is a real one."""
+        self._edits[path] = file
+
+    def drop(self, paths: Iterable[str]) -> None:
+        """Take files, links or whole folders, by their real paths, from the cohort."""
+        for path in paths:
+            for known in [*self._edits, path]:
+                if known == path or known.startswith(f"{path}/"):
+                    self._edits[known] = None
+            for below in self._base.below(path):
+                self._edits[below] = None
+
+    def text(self, path: str) -> str | None:
+        """The text of a JSON file, None if the cohort has no such file."""
+        file = self.read(path)
+        if file is None:
+            return None
+        try:
+            text = jsontext.decode(file.data)
+            jsontext.parse(text)
+        except jsontext.NotJson as error:
+            raise broken("the base", path, error) from error
+        return text
+
+    def put_data(self, path: str, data: bytes) -> None:
+        """Give a file other bytes, its mode kept; a new one is an ordinary file."""
+        file = self.read(path)
+        self.put(self.real(path), File(REGULAR if file is None else file.mode, data))
+
+    def edits(self) -> Edits:
+        """What sets the cohort's tree apart from the base's."""
+        return {path: file for path, file in sorted(self._edits.items()) if self._differs(path, file)}
+
+    def _differs(self, path: str, file: File | None) -> bool:
+        if file is None:
+            return bool(self._base.below(path))
+        return file != self._base.read(path)
+
+
+def broken(where: str, path: str, error: jsontext.NotJson) -> UsageFault:
+    """The error for a settings file that is no JSON."""
+    return UsageFault(f"{path!r} of {where} cannot be changed: {error}", remedy="mend the file, then run again")
+
+
+def digest(parts: Mapping[str, File]) -> str:
+    """`sha256:` and a hash over names, kinds and bytes."""
+    total = hashlib.sha256()
+    for name in sorted(parts, key=lambda name: name.encode("utf-8", "surrogateescape")):
+        written, file = name.encode("utf-8", "surrogateescape"), parts[name]
+        total.update(b"%d:%s:%o:%d:" % (len(written), written, file.mode, len(file.data)))
+        total.update(file.data)
+    return f"sha256:{total.hexdigest()}"
+
+
+def as_part(text: str) -> File:
+    """A text as a part of what a digest is over."""
+    return File(REGULAR, text.encode("utf-8", "surrogateescape"))

@@ -1,0 +1,134 @@
+"""Entries of settings files that belong to a component: hooks that run its script, and what enables an MCP server."""
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+from kcut.components import jsontext
+from kcut.components.jsontext import Way
+
+HOOK_FILES = (".claude/settings.json", ".claude/settings.local.json", ".codex/hooks.json", ".gemini/settings.json")
+#: Lists of names that enable a server of that name.
+ENABLING: dict[str, tuple[Way, ...]] = {
+    ".claude/settings.json": (("enabledMcpjsonServers",),),
+    ".claude/settings.local.json": (("enabledMcpjsonServers",),),
+    ".gemini/settings.json": (("mcp", "allowed"), ("allowMCPServers",)),
+}
+_HOOKS = "hooks"
+
+
+class HookEntry(NamedTuple):
+    """One hook: the event, the rest of its group (such as the matcher), and itself."""
+
+    event: str
+    group: dict[str, Any]
+    hook: Any
+
+
+def hook_entries(text: str, script: str) -> list[HookEntry]:
+    """The hooks of a settings file that mention the script. Raises NotJson if it is none."""
+    return [entry for _, entry in _mentioning(text, script)]
+
+
+def without_hooks(text: str, script: str) -> str:
+    """The text without them, and without the groups, events and objects that only they filled."""
+    while found := next(_mentioning(text, script), None):
+        way = found[0]
+        text = jsontext.remove(text, way)
+        # the list of hooks, its group, the event's list, the event, all hooks
+        for emptied in (way[:4], way[:2], way[:1]):
+            node = jsontext.look(text, emptied)
+            if node is None or node.value:
+                break
+            text = jsontext.remove(text, emptied[:3] if len(emptied) == 4 else emptied)
+    return text
+
+
+def with_hooks(text: str, entries: list[HookEntry]) -> str:
+    """The text with the entries, each in the group that is like its own, last there. KeyError if it cannot be."""
+    for entry in entries:
+        node = jsontext.look(text, (_HOOKS, entry.event))
+        groups = node.value if node is not None else []
+        at = next((n for n, group in enumerate(groups) if _is_like(group, entry)), None)
+        if at is None:
+            made = {**entry.group, _HOOKS: [entry.hook]}
+            text = jsontext.put(text, (_HOOKS, entry.event, len(groups)), made)
+        else:
+            text = jsontext.put(text, (_HOOKS, entry.event, at, _HOOKS, len(groups[at][_HOOKS])), entry.hook)
+    return text
+
+
+def mentions(value: Any, script: str) -> bool:
+    """True if a text in the value names the script, by its path or, where no other folder stands before it, by its
+    name."""
+    folder, _, name = script.rpartition("/")
+    pattern = re.compile(rf"([^\s;&|<>()=]{0, 400}?)(?<![\w.-]){re.escape(name)}(?![\w.-]|/)")
+    for text in _texts(value):
+        for found in pattern.finditer(text):
+            before = re.sub(r"[\"'\\]", "", found[1])
+            if before in {"", "./"} or f"/{before}".endswith(f"/{folder}/"):
+                return True
+    return False
+
+
+def change(text: str, ways: tuple[Way, ...], act: Callable[[str, Way], str]) -> str:
+    """The text after `act` was done for each way."""
+    for way in ways:
+        text = act(text, way)
+    return text
+
+
+def without_item(text: str, way: Way, value: Any) -> str:
+    """The text without the items of a list that equal the value; the list stays."""
+    while True:
+        node = jsontext.look(text, way)
+        items = node.value if node is not None and isinstance(node.value, list) else []
+        at = next((n for n, item in enumerate(items) if jsontext.same(item, value)), None)
+        if at is None:
+            return text
+        text = jsontext.remove(text, (*way, at))
+
+
+def has_item(text: str, way: Way, value: Any) -> bool:
+    """True if the list at the end of the way holds the value."""
+    node = jsontext.look(text, way)
+    return (
+        node is not None and isinstance(node.value, list) and any(jsontext.same(item, value) for item in node.value)
+    )
+
+
+def with_item(text: str, way: Way, value: Any) -> str:
+    """The text with the value in the list at the end of the way. KeyError if that is no list."""
+    if has_item(text, way, value):
+        return text
+    node = jsontext.look(text, way)
+    return jsontext.put(text, (*way, len(node.items) if node is not None else 0), value)
+
+
+def _mentioning(text: str, script: str) -> Iterator[tuple[Way, HookEntry]]:
+    node = jsontext.look(text, (_HOOKS,))
+    events = node.value if node is not None and isinstance(node.value, dict) else {}
+    for event, groups in events.items():
+        for number, group in enumerate(groups if isinstance(groups, list) else []):
+            hooks = group.get(_HOOKS) if isinstance(group, dict) else None
+            for at, hook in enumerate(hooks if isinstance(hooks, list) else []):
+                if mentions(hook, script):
+                    rest = {key: value for key, value in group.items() if key != _HOOKS}
+                    yield (_HOOKS, event, number, _HOOKS, at), HookEntry(event, rest, hook)
+
+
+def _is_like(group: Any, entry: HookEntry) -> bool:
+    if not isinstance(group, dict) or not isinstance(group.get(_HOOKS), list):
+        return False
+    return jsontext.same({key: value for key, value in group.items() if key != _HOOKS}, entry.group)
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for inner in value.values():
+            yield from _texts(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _texts(inner)
