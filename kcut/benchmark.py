@@ -16,9 +16,10 @@ from typing import Any, Protocol
 from kcut import __version__, artifacts
 from kcut.course import Course, pair_of
 from kcut.engine import Engine
-from kcut.isolation import Checkout, clean_environment, fingerprint, ignored_files, isolate, sweep
+from kcut.isolation import Checkout, Worktree, clean_environment, fingerprint, ignored_files, isolate, sweep
 from kcut.model.artifact import Artifact, Environment, Warn
 from kcut.model.errors import KcutError, NotReady, UsageFault
+from kcut.model.plan import Plan
 from kcut.model.run import RunRecord
 from kcut.model.trial import TrialKey, TrialRecord
 from kcut.resolve import Ready, again, safe_plan
@@ -214,7 +215,8 @@ def _trials(
         sweep(state_dir(checkout.root))
         folder = run_dir(checkout.root, run.run_id)
         supervisors = stack.enter_context(Supervisors())
-        isolation = stack.enter_context(isolate(checkout, plan.checkout, run_id=run.run_id, state=folder))
+        world: dict[str, Any] = {"run_id": run.run_id, "state": folder, "treatment": ready.treatment}
+        world["perform"] = partial(_by_command, supervisors, plan)
         watch = _Watch(checkout, plan.checkout.link_paths)
 
         def halt() -> None:
@@ -228,6 +230,7 @@ def _trials(
             git.end_running()
 
         stop.on_stop(halt, end, lambda: supervisors.stopped)
+        isolation = stack.enter_context(isolate(checkout, plan.checkout, **world))
         bench = Bench(
             plan=plan,
             works=ready.works,
@@ -238,6 +241,7 @@ def _trials(
             watch=watch,
             on_phase=observer.phase,
             logs=folder if plan.logs else None,
+            treatment=ready.treatment,
         )
         _probe(run, bench, store=store, observer=observer)
         results = engine.map_unordered(partial(run_trial, bench=bench), schedule)
@@ -245,6 +249,15 @@ def _trials(
     with contextlib.suppress(OSError):
         folder.rmdir()  # empty unless there are logs
     return isolation.left
+
+
+def _by_command(supervisors: Supervisors, plan: Plan, command: str, worktree: Worktree) -> None:
+    """Run a component's command in a worktree. Raises NotReady if it fails."""
+    env = clean_environment(os.environ) | {"HARNESS_COMPONENT": plan.component}
+    ran = supervisors.run(["/bin/sh", "-c", command], cwd=worktree.cwd, env=env, timeout=plan.setup_timeout)
+    if ran.code != 0 or ran.error is not None or ran.timed_out:
+        how = f"timed out after {plan.setup_timeout:g} s" if ran.timed_out else ran.error or f"exit {ran.code}"
+        raise NotReady(f"the component's command failed ({how})", remedy=f"make it succeed in a worktree: {command}")
 
 
 def _probe(run: RunRecord, bench: Bench, *, store: Store, observer: Observer) -> None:

@@ -85,7 +85,8 @@ def of_trials(
         )
     balance = void_balance(plan, attempts)
     yield from imbalance(balance, "run again")
-    yield from _arms_identical(attempts)
+    if plan.toggle is None:
+        yield from _arms_identical(attempts)
     if plan.objective == "success" or saturation(with_, without) == "failed":
         yield from saturated(with_, without)
 

@@ -31,7 +31,7 @@ def words(plan: Plan, *, k: int | None = None) -> tuple[str, ...]:
 
 def _work(plan: Plan) -> Iterator[str]:
     """What is run, and how it is scored."""
-    yield from ("--component", plan.component)
+    yield from ("--component", plan.component if plan.toggle is None else f"{plan.toggle.kind}:{plan.component}")
     if not plan.tasks:
         yield from ("--task", plan.task)
         score, spec = plan.score, plan.spec.path if plan.spec is not None else None
@@ -44,6 +44,8 @@ def _work(plan: Plan) -> Iterator[str]:
         yield from ("--score", score)
     if spec is not None:
         yield from ("--spec", spec)
+    if plan.oracle is not None:
+        yield from ("--oracle", plan.oracle.source)
 
 
 def _number(plan: Plan, k: int) -> Iterator[str]:

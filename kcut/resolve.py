@@ -4,17 +4,19 @@ import contextlib
 import os
 import re
 import secrets
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from pathlib import Path
 
 from kcut.artifacts import reserve
 from kcut.checkpoint import Spec, parse_spec
+from kcut.components import find_component, looked_for, user_copies
 from kcut.isolation import (
     Checkout,
     check_plan,
     inspect,
+    plan_oracle,
     protected_paths,
     seen_at_base,
     snapshot,
@@ -26,6 +28,7 @@ from kcut.isolation.oracle import digest
 from kcut.isolation.place import find_place
 from kcut.model.artifact import Warn
 from kcut.model.ask import Ask
+from kcut.model.component import Treatment
 from kcut.model.errors import UsageFault
 from kcut.model.plan import CheckoutPlan, Plan, TaskPlan
 from kcut.model.run import RunRecord
@@ -52,6 +55,8 @@ class Ready:
     works: tuple[Work, ...]
     artifact: Path
     warnings: tuple[Warn, ...] = ()
+    treatment: Treatment | None = None
+    looked: tuple[str, ...] = ()  # where a component was looked for that kcut could switch, if there is none
 
     @property
     def protected(self) -> tuple[str, ...]:
@@ -88,13 +93,24 @@ def resolve(ask: Ask, cwd: Path, environ: Mapping[str, str]) -> Ready:
     if ask.dirty == "include":
         _no_nested_repositories(checkout)
     tasks = () if ask.tasks is None else read_tasks(checkout, cwd, Path(ask.tasks), score=ask.score, spec=ask.spec)
-    oracles = [task.oracle for task in tasks if task.oracle is not None]
+    oracle = None if ask.oracle is None else plan_oracle(checkout, ask.oracle, cwd)
+    oracles = [each for each in (oracle, *(task.oracle for task in tasks)) if each is not None]
     hidden = tuple(dict.fromkeys(oracle.place for oracle in oracles if oracle.inside))
     tracked = bool(hidden) and seen_at_base(checkout, hidden)  # then no trial may reach the commit that holds it
     taken = take_snapshot(checkout, workdir=ask.workdir) if ask.dirty == "include" and checkout.dirty else None
+    tree = checkout.base if taken is None else taken.tree
+    treatment = find_component(checkout, ask.component, tree)
+    if treatment is not None and ask.isolation == "worktree":
+        raise UsageFault(
+            f"kcut switches {treatment.plan.name} itself, and linked worktrees share your repository",
+            remedy="use --isolation sealed, the default",
+        )
     given = {field.name: getattr(ask, field.name) for field in fields(ask) if field.name in Plan.model_fields}
     given |= {
         "task": ask.task if ask.tasks is None else f"{ask.tasks} ({len(tasks)} task{'s' * (len(tasks) != 1)})",
+        "component": ask.component if treatment is None else treatment.plan.name,
+        "toggle": None if treatment is None else treatment.plan,
+        "oracle": None if tasks else oracle,
         "spec": None if ask.spec is None or tasks else read_spec_text(cwd, Path(ask.spec)),
         "tasks": tasks,
         "tasks_file": ask.tasks,
@@ -122,9 +138,10 @@ def resolve(ask: Ask, cwd: Path, environ: Mapping[str, str]) -> Ready:
     check_plan(plan.checkout)
     find_place(checkout, ask.workdir)
     find_extras(checkout, plan.checkout)
-    artifact = reserve(checkout.root, ask.component, ask.out)
-    ready = Ready(plan, checkout, works(plan, checkout), artifact)
-    warnings = _warnings(ready, environ)
+    artifact = reserve(checkout.root, plan.component, ask.out)
+    looked = () if treatment is not None else looked_for(ask.component)
+    ready = Ready(plan, checkout, works(plan, checkout), artifact, treatment=treatment, looked=looked)
+    warnings = (*_warnings(ready, environ), *_of_component(ready, environ))
     if taken is not None and taken.altered:
         warnings += (_altered(taken.altered),)
     return replace(ready, warnings=warnings)
@@ -156,10 +173,26 @@ def again(run: RunRecord, cwd: Path) -> Ready:
             "the run's commands held a credential, which kcut does not keep, so they cannot be run again",
             remedy="put the credential into an environment variable, and start a new run",
         )
-    for task in plan.tasks:
+    for task in plan.works:
         if task.oracle is not None and digest(Path(task.oracle.source)) != task.oracle.digest:
             raise UsageFault("the oracle has changed since the run began", remedy="restore it, or start a new run")
-    return Ready(plan, checkout, works(plan, checkout), reserve(checkout.root, plan.component, plan.out))
+    treatment = _same_component(plan, checkout)
+    artifact = reserve(checkout.root, plan.component, plan.out)
+    return Ready(plan, checkout, works(plan, checkout), artifact, treatment=treatment)
+
+
+def _same_component(plan: Plan, checkout: Checkout) -> Treatment | None:
+    """The component that a recorded run switches, as it was then. Raises UsageFault if it is another now."""
+    toggle = plan.toggle
+    if toggle is None:
+        return None
+    found = find_component(checkout, f"{toggle.kind}:{toggle.name}", plan.checkout.snapshot or checkout.base)
+    if found is None or found.plan.digest != toggle.digest:
+        raise UsageFault(
+            f"the {toggle.kind} {toggle.name} is not what it was when the run began",
+            remedy=f"restore {toggle.path}, or start a new run",
+        )
+    return found
 
 
 def works(plan: Plan, checkout: Checkout) -> tuple[Work, ...]:
@@ -300,6 +333,29 @@ def _warnings(ready: Ready, environ: Mapping[str, str]) -> tuple[Warn, ...]:
             )
         )
     return tuple(warnings)
+
+
+def _of_component(ready: Ready, environ: Mapping[str, str]) -> Iterator[Warn]:
+    """Ways in which a component that kcut withholds could be seen all the same."""
+    plan, treatment = ready.plan, ready.treatment
+    if treatment is None:
+        return
+    home = environ.get("HOME")
+    copies = user_copies(treatment.plan, Path(home)) if home and not plan.isolate_home else ()
+    if copies:
+        yield Warn(
+            code="user-copy",
+            evidence={"paths": list(copies[:10])},
+            advice=f"an agent would find {copies[0]} in both cohorts: add --isolate-home, or move it away meanwhile",
+        )
+    withheld = tuple(path for path, file in treatment.without.items() if file is None)
+    if plan.checkout.history == "full" and withheld and seen_at_base(ready.checkout, withheld):
+        yield Warn(
+            code="component-in-history",
+            evidence={"paths": list(withheld[:10])},
+            advice=f"git's history shows {treatment.plan.name} to both cohorts: if an agent may look there, add "
+            "--history none",
+        )
 
 
 def _altered(paths: tuple[str, ...]) -> Warn:

@@ -1,6 +1,7 @@
 """One trial: open a worktree, set up, run the task, freeze, score, close. It returns data and never raises."""
 
 import contextlib
+import os
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -12,6 +13,7 @@ from kcut.checkpoint import Spec
 from kcut.evaluate import evaluate
 from kcut.isolation import CheckoutFailed, Isolation, Worktree
 from kcut.logs import HEAD, TrialLogs
+from kcut.model.component import Treatment
 from kcut.model.errors import Interrupted, KcutError
 from kcut.model.outcome import Cohort, Outcome, Void
 from kcut.model.plan import Plan
@@ -48,6 +50,7 @@ class Bench:
     watch: Callable[[], tuple[str, ...]] = lambda: ()  # what changed in the user's checkout since the last call
     on_phase: Callable[[TrialKey, str], None] = lambda _key, _phase: None
     logs: Path | None = None
+    treatment: Treatment | None = None
 
     def work(self, pair: int) -> Work:
         """The task of a pair."""
@@ -107,12 +110,20 @@ class _Phases:
         return (self._clock.monotonic() - self.start) * 1000
 
 
-def trial_environment(
-    environ: Mapping[str, str], plan: Plan, key: TrialKey, seed: int, worktree: Worktree
-) -> dict[str, str]:
+def enabled(plan: Plan, key: TrialKey) -> bool:
+    """True if the trial has the component; in no trial of the component against itself."""
+    return key.cohort is Cohort.WITH and not plan.aa
+
+
+def trial_environment(bench: Bench, key: TrialKey, seed: int, worktree: Worktree) -> dict[str, str]:
     """The environment of every command of a trial. Inherited values of the same names are overridden."""
-    env = dict(environ)
+    env, plan = dict(bench.environ), bench.plan
     env.pop("OLDPWD", None)
+    for name, value in bench.treatment.env.items() if bench.treatment is not None else ():
+        if enabled(plan, key):
+            env[name] = value
+        else:
+            env.pop(name, None)
     if plan.isolate_home:
         for name, folder in HOME_FOLDERS.items():
             path = worktree.scratch / folder
@@ -127,7 +138,7 @@ def trial_environment(
     return env | {
         "PWD": str(worktree.cwd),
         "HARNESS_COMPONENT": plan.component,
-        "HARNESS_COMPONENT_ENABLED": Cohort.WITHOUT.enabled if plan.aa else key.cohort.enabled,
+        "HARNESS_COMPONENT_ENABLED": "1" if enabled(plan, key) else "0",
         "HARNESS_TRIAL": str(key.pair),
         "HARNESS_TRIAL_OUT": str(worktree.scratch / "trial-out.json"),
         "HARNESS_SEED": str(seed),
@@ -185,14 +196,16 @@ def _perform(request: TrialRequest, bench: Bench, found: _Findings, phases: _Pha
     phases.begin("open")
     with ExitStack() as stack:
         try:
-            worktree = stack.enter_context(bench.isolation.open(bench.work(request.key.pair).protected))
+            protected = bench.work(request.key.pair).protected
+            opened = bench.isolation.open(protected, enabled=enabled(bench.plan, request.key))
+            worktree = stack.enter_context(opened)
         except (CheckoutFailed, OSError) as error:
             found.void(Void.WORKTREE, str(error))
             return
         phases.begin("apply")
-        env = trial_environment(bench.environ, bench.plan, request.key, request.seed, worktree)
+        env = trial_environment(bench, request.key, request.seed, worktree)
         logs = TrialLogs.of(bench.logs, f"{request.key.cohort.value}-{request.key.pair}-{request.attempt}")
-        _Steps(bench, bench.work(request.key.pair), worktree, env, logs, found).do(phases.begin)
+        _Steps(bench, request.key, worktree, env, logs, found).do(phases.begin)
         found.stopped = found.stopped or (found.outcome is Outcome.VOID and bench.supervisors.stopped)
         if not found.stopped and _keeps(bench.plan, found):
             try:
@@ -213,19 +226,28 @@ class _Steps:
     """What is done in an open worktree; it notes what it sees in `found`."""
 
     bench: Bench
-    work: Work
+    key: TrialKey
     worktree: Worktree
     env: Mapping[str, str]
     logs: TrialLogs
     found: _Findings
 
+    @property
+    def work(self) -> Work:
+        """The trial's task."""
+        return self.bench.work(self.key.pair)
+
     def do(self, begin: Callable[[str], None]) -> None:
         """Setup, task, freeze, score; `begin` is told of each phase."""
+        found = self.found
         begin("setup")
         if not self.set_up():
             return
+        if (astray := self.astray()) is not None:
+            found.void(Void.MANIPULATION, astray)
+            return
         begin("task")
-        plan, found = self.bench.plan, self.found
+        plan = self.bench.plan
         reads = plan.agent_output == "auto" or self.logs.wanted
         task = found.task = self.shell("task", self.work.plan.task, plan.timeout, reads=reads)
         begin("freeze")
@@ -275,6 +297,19 @@ class _Steps:
         how = f"timed out after {plan.setup_timeout:g} s" if done.timed_out else f"exit {done.code}"
         self.found.void(Void.SETUP, done.error or f"--setup failed: {how}")
         return False
+
+    def astray(self) -> str | None:
+        """What of the component is not as this cohort is to have it, when the task is about to begin."""
+        treatment = self.bench.treatment
+        if treatment is None:
+            return None
+        has = enabled(self.bench.plan, self.key)
+        for path, file in (treatment.with_ if has else treatment.without).items():
+            place = self.worktree.path / path
+            there = os.path.lexists(place) and (place.is_symlink() or not place.is_dir())
+            if there is (file is None):
+                return f"{path}, of the component, is {'there' if there else 'missing'} when the task begins"
+        return None
 
     def account(self, sidecar: Sidecar | None, task: Ran) -> None:
         """Usage and void reason, from the sidecar if it can be read, else from an agent's terminal event."""
@@ -366,8 +401,8 @@ def score_again(bench: Bench, trial: TrialRecord, worktree: Worktree) -> Outcome
     Returns PASS or FAIL, VOID if the score could not be started, None if kcut was told to stop.
     """
     found = _Findings()
-    env = trial_environment(bench.environ, bench.plan, trial.key, trial.seed, worktree)
-    _Steps(bench, bench.work(trial.key.pair), worktree, env, TrialLogs(None), found).judge()
+    env = trial_environment(bench, trial.key, trial.seed, worktree)
+    _Steps(bench, trial.key, worktree, env, TrialLogs(None), found).judge()
     stopped = found.stopped or (found.outcome is Outcome.VOID and bench.supervisors.stopped)
     return None if stopped else found.outcome
 
@@ -394,8 +429,9 @@ def probe(bench: Bench, number: int = 0) -> Probe:
     """
     plan, work, found = bench.plan, bench.works[number], _Findings()
     with bench.isolation.open() as worktree:
-        env = trial_environment(bench.environ, plan, TrialKey(number, Cohort.WITHOUT), 0, worktree)
-        steps = _Steps(bench, work, worktree, env, TrialLogs(None), found)
+        key = TrialKey(number, Cohort.WITHOUT)
+        env = trial_environment(bench, key, 0, worktree)
+        steps = _Steps(bench, key, worktree, env, TrialLogs(None), found)
         scored = plan.probe and (work.spec is not None or work.plan.score is not None)
         if scored and steps.set_up():
             steps.reveal()

@@ -143,6 +143,7 @@ def assemble(run: RunRecord, attempts: Sequence[TrialRecord]) -> Artifact:
         decision=ruling.decision,
         run_id=run.run_id,
         ts=run.ts,
+        component_digest=None if plan.toggle is None else plan.toggle.digest,
         base=Base(commit=plan.checkout.base, dirty=plan.checkout.dirty),
         isolation=plan.checkout.isolation,
         order=Order(seed=plan.seed),

@@ -20,6 +20,7 @@ WHAT = (
     option("--tasks", metavar="FILE", type=File(), help="Several tasks, in a TOML file."),
     option("--score", metavar="CMD", help="A trial passes if this exits 0."),
     option("--spec", metavar="FILE", type=File(), help="Score with a spec's checks."),
+    option("--oracle", metavar="DIR", type=File(), help="What trials get only when their task has ended."),
 )
 
 #: How many at once, and in which order.

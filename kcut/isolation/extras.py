@@ -136,9 +136,9 @@ def is_below(path: str, folders: Iterable[str]) -> bool:
 
 
 def put(tree: Path, path: str, file: File | None) -> None:
-    """Put a file into a worktree in the place of what lies there; None: remove that. Raises OSError."""
+    """Put a file into a worktree in the place of what lies there; None: remove a file. Raises OSError."""
     place = _make_way(tree, path)
-    if os.path.lexists(place):
+    if os.path.lexists(place) and (file is not None or place.is_symlink() or not place.is_dir()):
         remove_tree(place)
     if file is not None and file.mode == LINK:
         place.symlink_to(os.fsdecode(file.data))

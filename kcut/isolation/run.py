@@ -7,6 +7,7 @@ import shutil
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from operator import itemgetter
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -217,7 +218,7 @@ class Isolation:
         treatment = self._treatment
         if treatment is None or enabled is None or not (self._extras.copies or self._extras.links):
             return
-        for path, file in (treatment.with_ if enabled else treatment.without).items():
+        for path, file in sorted((treatment.with_ if enabled else treatment.without).items(), key=itemgetter(0)):
             if is_below(path, self._extras.links):
                 raise CheckoutFailed(
                     f"{path} is the component's, and a link would show it to both cohorts",

@@ -12,6 +12,7 @@ class Ask:
     task: str
     score: str | None = None
     spec: str | None = None
+    oracle: str | None = None
     k: int = 5
     out: str | None = None
     jobs: int = 1

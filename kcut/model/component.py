@@ -28,8 +28,8 @@ KINDS: tuple[Kind, ...] = (
 class ComponentPlan(Record):
     """A component as it was found. `path` is relative to the root of the checkout.
 
-    `digest` is `sha256:` and a hash of its content, wherever that lies. `paths` are globs of the tree's paths in which
-    the cohorts may differ, `variables` the names of environment variables that are set WITH only.
+    `digest` is `sha256:` and a hash of its content, wherever that lies. `paths` are globs of the tree's paths in
+    which the cohorts may differ, `variables` the names of environment variables that are set WITH only.
     """
 
     name: str

@@ -4,6 +4,7 @@ from typing import Literal
 
 from kcut.model.artifact import Record
 from kcut.model.ask import Ask
+from kcut.model.component import ComponentPlan
 
 #: A number of pairs that stands for "as many as it takes".
 UNCAPPED = 1_000_000
@@ -73,15 +74,19 @@ class TaskPlan(Record):
 class Plan(Record):
     """One run. Times are seconds; `min_gain` is an exact fraction or decimal as text.
 
+    `toggle` is the component that kcut applies and withholds, None if the task is to do that itself.
+
     `k` counts the pairs of each task; with `until_decided` it is the most pairs of all tasks together. `aa` is 0, or
     how many benchmarks of the component against itself the run holds, one after the other. `tasks_file` is where the
     tasks were read from, `tasks_score` and `tasks_spec` the score of those that have none of their own.
     """
 
     component: str
+    toggle: ComponentPlan | None = None
     task: str
     score: str | None = None
     spec: SpecText | None = None
+    oracle: OraclePlan | None = None
     tasks: tuple[TaskPlan, ...] = ()
     tasks_file: str | None = None
     tasks_score: str | None = None
@@ -121,7 +126,9 @@ class Plan(Record):
     @property
     def works(self) -> tuple[TaskPlan, ...]:
         """The tasks in their order; one without a name if the run has no list of tasks."""
-        return self.tasks or (TaskPlan(name="", task=self.task, score=self.score, spec=self.spec),)
+        return self.tasks or (
+            TaskPlan(name="", task=self.task, score=self.score, spec=self.spec, oracle=self.oracle),
+        )
 
     def work(self, pair: int) -> TaskPlan:
         """The task of a pair: they take turns."""

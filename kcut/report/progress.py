@@ -54,7 +54,7 @@ def _size(plan: Plan) -> str:
 
 def notes(ready: Ready) -> list[str]:
     """What a person should know before the first trial, a line each."""
-    lines = []
+    lines = [_switch(ready)]
     if ready.protected:
         shown = ", ".join(plain(path) for path in ready.protected[:4])
         more = f" and {len(ready.protected) - 4} more" if len(ready.protected) > 4 else ""
@@ -66,7 +66,9 @@ def notes(ready: Ready) -> list[str]:
         linked = ", ".join(map(plain, ready.plan.checkout.link_paths))
         lines.append(f"writes through linked paths reach your files: {linked}")
     lines += [
-        plain(warn.advice) for warn in ready.warnings if warn.code in {"task-missing", "spec", "dirty-filtered"}
+        plain(warn.advice)
+        for warn in ready.warnings
+        if warn.code in {"task-missing", "spec", "dirty-filtered", "user-copy", "component-in-history"}
     ]
     lines += ready.spec_notes
     if ready.uncommitted:
@@ -75,6 +77,17 @@ def notes(ready: Ready) -> list[str]:
         what = "are in every trial" if ready.plan.checkout.dirty_mode == "include" else "are in no trial"
         lines.append(f"uncommitted changes {what}: {shown}{more}")
     return lines
+
+
+def _switch(ready: Ready) -> str:
+    """Who switches the component on and off."""
+    toggle = ready.plan.toggle
+    if toggle is not None:
+        return f"kcut applies and withholds the {toggle.kind} {plain(toggle.path)} ({toggle.digest[:19]})"
+    places = ", ".join(plain(path) for path in ready.looked[:3])
+    more = f" and {len(ready.looked) - 3} more places" if len(ready.looked) > 3 else ""
+    looked = f"; looked for {places}{more}" if places else ""
+    return f"plain environment toggle: the task reads HARNESS_COMPONENT_ENABLED{looked}"
 
 
 def probe_note(result: Probe) -> str | None:
