@@ -32,7 +32,7 @@ class Cohort:
     def drop(self, paths: Iterable[str]) -> None:
         """Take files, links or whole folders, by their real paths, from the cohort."""
         for path in paths:
-            for known in [*self._edits, path]:
+            for known in list(self._edits):
                 if known == path or known.startswith(f"{path}/"):
                     self._edits[known] = None
             for below in self._base.below(path):
@@ -61,7 +61,7 @@ class Cohort:
 
     def _differs(self, path: str, file: File | None) -> bool:
         if file is None:
-            return bool(self._base.below(path))
+            return self._base.below(path) == [path]
         return file != self._base.read(path)
 
 

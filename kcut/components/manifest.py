@@ -190,6 +190,8 @@ def _must_be_sound(path: str, manifest: "Manifest") -> None:
         if _is_state(f"{each}/"):
             raise UsageFault(f"the manifest {path!r}: {each!r} is kcut's own folder, which no trial has")
     for name, value in manifest.env.items():
+        if name.startswith(("HARNESS_", "KCUT_")):
+            raise UsageFault(f"the manifest {path!r}: the variable {name} is kcut's own", remedy="choose another one")
         if "\0" in value:
             raise UsageFault(f"the manifest {path!r}: the value of {name} holds a NUL")
     for entry in manifest.json_:
@@ -225,7 +227,8 @@ def _fault(path: str, error: "ValidationError") -> UsageFault:
     if above[:1] == ["env"] and key == "[key]":
         name = above[-1]
         return UsageFault(
-            f"the manifest {path!r}: {name!r} is no name for a variable", remedy="HARNESS_ and KCUT_ are kcut's own"
+            f"the manifest {path!r}: {name!r} is no name for a variable",
+            remedy="letters, digits and _, no digit first",
         )
     said = fault["msg"]
     return UsageFault(

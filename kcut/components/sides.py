@@ -191,6 +191,7 @@ def _follow(side: Side, path: str) -> Real | None:
     rest = path.split("/")
     place: list[str] = []
     links: list[str] = []
+    last = path
     for _ in range(_MOST_STEPS):
         if not rest:
             return Real("/".join(place), tuple(dict.fromkeys(links)))
@@ -200,12 +201,12 @@ def _follow(side: Side, path: str) -> Real | None:
         at = "/".join([*place, part])
         if part == "..":
             if not place:
-                raise _LeadsOut(links[-1] if links else path)
+                raise _LeadsOut(last)
             place.pop()
         elif side.kind(at) != LINK:
             place.append(part)
         else:
-            leads = side.target(at)
+            leads, last = side.target(at), at
             if not rest:
                 links.append(at)
             if leads.startswith("/"):

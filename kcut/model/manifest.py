@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field, Strict
 Text = Annotated[str, Strict(), Field(min_length=1)]
 #: A path, or a glob of paths, relative to the root of the checkout.
 Glob = Annotated[Text, Field(description="Relative to the root; * stays within a folder, ** does not.")]
-Variable = Annotated[str, Strict(), Field(pattern=r"^(?!HARNESS_|KCUT_)[A-Za-z_][A-Za-z0-9_]*$")]
+Variable = Annotated[str, Strict(), Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
 
 
 class Table(BaseModel):
