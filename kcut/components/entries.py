@@ -62,7 +62,7 @@ def mentions(value: Any, script: str) -> bool:
     """True if a text in the value names the script, by its path or, where no other folder stands before it, by its
     name."""
     folder, _, name = script.rpartition("/")
-    pattern = re.compile(rf"([^\s;&|<>()=]{0, 400}?)(?<![\w.-]){re.escape(name)}(?![\w.-]|/)")
+    pattern = re.compile(rf"([^\s;&|<>()=]{{0,400}}?)(?<![\w.-]){re.escape(name)}(?![\w.-]|/)")
     for text in _texts(value):
         for found in pattern.finditer(text):
             before = re.sub(r"[\"'\\]", "", found[1])

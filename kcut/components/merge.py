@@ -56,7 +56,9 @@ def unmerged(text: str, value: dict[str, Any], way: Way = ()) -> str:
         node = jsontext.look(text, at)
         if node is None:
             continue
-        if isinstance(each, dict) and isinstance(node.value, dict):
+        if not each and jsontext.same(each, node.value):
+            text = jsontext.remove(text, at)
+        elif isinstance(each, dict) and isinstance(node.value, dict):
             text = unmerged(text, each, at)
         elif isinstance(each, list) and isinstance(node.value, list):
             for item in each:

@@ -110,7 +110,8 @@ def with_section(text: str, section: str, before: Sequence[Section], level: int)
     number = sum(each.start < at for each in own)
     titles[number:number] = _titles(sections(piece))
     line = _line_end(text + piece)
-    for gap, end in (("", ""), (line, ""), (line * 2, ""), (line, line * 2), (line * 2, line * 2)):
+    ways = [("", ""), (line, ""), (line * 2, ""), (line, line * 2), (line * 2, line * 2)]
+    for gap, end in ways if head.endswith(("\n", "\r")) else ways[2:]:
         made = head + (gap if head.strip(_BOM) else "") + (content(piece) + end if end else piece) + tail
         if _titles(sections(made)) == titles:
             return made
