@@ -8,12 +8,12 @@ import math
 import os
 import stat
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from kcut.model.errors import NotReady, UsageFault
+from kcut.model.errors import KcutError, NotReady, UsageFault
 from kcut.model.evidence import Evidence, miscount, weigh
 from kcut.model.names import slug, visible_document
 from kcut.system.clock import SystemClock
@@ -114,8 +114,12 @@ def load(path: Path) -> "Artifact":
     return artifact
 
 
-def evidence(root: Path, name: str) -> Evidence:
-    """What the checkout at `root` holds about the component `name`. Never raises for what it finds there."""
+def evidence(root: Path, name: str, *, digests: Callable[[], Collection[str]] | None = None) -> Evidence:
+    """What the checkout at `root` holds about the component `name`. Never raises for what it finds there.
+
+    An artifact with a digest is stale unless that is among `digests`: those of what the name means there now, unless
+    the caller knows which component it means.
+    """
     astray = _astray(root)
     if astray is not None:
         part, why = astray
@@ -126,7 +130,7 @@ def evidence(root: Path, name: str) -> Evidence:
         path.lstat()
         _must_stay_inside(path)
         document = read_document(path)
-        state, why = weigh(name, document)
+        state, why = weigh(name, document, _digests(root, name, digests) if "componentDigest" in document else ())
         if state != "unreadable":
             _must_be_well_formed(document)
     except FileNotFoundError:
@@ -139,6 +143,30 @@ def evidence(root: Path, name: str) -> Evidence:
     if state == "unreadable":
         return Evidence(name, state, f"{where}: {why}", blocker=where)
     return Evidence(name, state, why, document)
+
+
+def _digests(root: Path, name: str, told: Callable[[], Collection[str]] | None) -> Collection[str]:
+    """The digests of what a component's name means now; none if it means nothing, or cannot be read."""
+    from kcut.components import look_up
+
+    try:
+        return told() if told is not None else [each.digest for each in look_up(root, name) if each.digest]
+    except KcutError:
+        return ()
+
+
+def measured(root: Path) -> tuple[str, ...]:
+    """The names of the components that have an artifact here which tells by its digest what was measured; sorted."""
+    found = []
+    with suppress(OSError):
+        for path in sorted((root / FOLDER).glob("[!.]*.json")):
+            with suppress(OSError, Malformed):
+                _must_stay_inside(path)
+                document = read_document(path)
+                owner = _owner(document)
+                if slug(owner) == path.stem and document.get("componentDigest") is not None:
+                    found.append(owner)
+    return tuple(found)
 
 
 def nearest_component(root: Path, name: str) -> str | None:

@@ -375,10 +375,8 @@ def test_json_is_what_json_says_but_for_comments(written: str) -> None:
         with pytest.raises(NotJson):
             jsontext.parse(written)
     else:
-        try:
+        if json.dumps(expected, separators=(",", ":")).count(":") == written.count(":"):  # no name stands there twice
             assert jsontext.parse(written).value == expected
-        except NotJson as error:
-            assert "twice" in str(error)
 
 
 @given(OBJECTS, OBJECTS, STYLES)
@@ -391,7 +389,7 @@ def test_a_merge_taken_out_of_what_lacked_it_leaves_what_there_was(
     bare = merge.unmerged(made, value)
     assert merge.unmerged(bare, value) == bare
     if not set(base) & set(value):
-        assert jsontext.parse(bare).value == {key: each for key, each in base.items()}
+        assert jsontext.parse(bare).value == base
 
 
 LINES = st.lists(

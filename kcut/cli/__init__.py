@@ -30,12 +30,14 @@ COMMANDS = {
     "check": "Say whether a run's evidence is sound: drift, position, outliers, a score that flips.",
     "decide": "Decide from trials that kcut did not run: CSV or JSON rows.",
     "score": "Score recorded event streams of agents: did they test what they claim?",
+    "components": "List the components of this checkout, each with its latest verdict.",
+    "init": "Write the beginning of a component's manifest.",
     "history": "List the runs of this checkout.",
     "show": "Show one run, trial by trial.",
     "report": "Render runs and artifacts as a table, Markdown, a page with charts, JUnit XML or CSV.",
     "doctor": "Check whether this machine and checkout are ready for a benchmark.",
     "clean": "Remove what dead kcut processes left behind.",
-    "schema": "Print the JSON Schema of a file that kcut writes.",
+    "schema": "Print the JSON Schema of a file that kcut writes or reads.",
     "completion": "Print the completion script of a shell.",
 }
 

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 HELP = """Say for each component whether its benchmark lets it through, and which command would settle what is open.
 
-The state is pass, fail, inconclusive (under --rule evidence), missing (no benchmark yet), stale, or unreadable
-(the file is broken, or another component's). The state is told by the artifacts in .claude/eval/benchmarks
-alone; the command repeats the run as it was recorded, where its record is at hand.
+The state is pass, fail, inconclusive (under --rule evidence), missing (no benchmark yet), stale (the component has
+changed since, or is gone), or unreadable (the file is broken, or another component's). The state is told by the
+artifacts in .claude/eval/benchmarks alone; the command repeats the run as it was recorded, where its record is at hand.
 
 Exit codes: 0 all pass, 1 one fails, 2 one is neither.
 
@@ -55,7 +55,7 @@ def command(names: tuple[str, ...], *, as_json: bool, color: str) -> int:
     root = drafts.root_of(here)
     if not os.path.lexists(root / FOLDER):
         root = checkout_root()  # artifacts that were brought elsewhere are read there, but here there are none
-    found = [evidence(root, name) for name in dict.fromkeys(names)]
+    found = [evidence(root, name) for name in dict.fromkeys(_measured(root, name) for name in names)]
     advice = {each.name: settle(each, root, here) for each in found}
     if as_json:
         emit_json({"components": [{"name": e.name, "state": e.state, "advice": advice[e.name]} for e in found]})
@@ -65,6 +65,15 @@ def command(names: tuple[str, ...], *, as_json: bool, color: str) -> int:
     if "fail" in states:
         return EXIT_FAIL
     return EXIT_PASS if states == {"pass"} else EXIT_USAGE
+
+
+def _measured(root: Path, name: str) -> str:
+    """The name in the artifact of a component that is named with its kind, as in `skill:tidy`."""
+    from kcut.artifacts import artifact_path
+    from kcut.components import split_kind
+
+    kind, bare = split_kind(name)
+    return name if kind is None or os.path.lexists(artifact_path(root, name)) else bare
 
 
 def _print(found: "list[Evidence]", advice: dict[str, str], *, painted: bool) -> None:

@@ -34,6 +34,7 @@ def command(draft: str | None, *, as_list: bool, as_json: bool, color: str) -> i
     """Print the items and the counts; the exit code says whether all passed."""
     from kcut import drafts
     from kcut.artifacts import evidence
+    from kcut.components import draft_digest
     from kcut.report.text import plain
     from kcut.rubric import score
 
@@ -47,7 +48,8 @@ def command(draft: str | None, *, as_list: bool, as_json: bool, color: str) -> i
     for skipped in found.skipped:
         click.echo(f"  note  {plain(skipped)} is skipped: it leads out of {drafts.STAGING}", err=True)
     read = drafts.read(found.path)
-    rubric = score(read, drafts.clashes(root, found.path, read.name), evidence(root, read.name))
+    benchmark = evidence(root, read.name, digests=lambda: tuple(filter(None, [draft_digest(root, found.path)])))
+    rubric = score(read, drafts.clashes(root, found.path, read.name), benchmark)
     counts = {word.lower(): rubric.count(word) for word in ("PASS", "FAIL", "MANUAL")}
     if as_json:
         items = [{"id": item.id, "result": item.result, "text": item.text} for item in rubric.items]

@@ -1,4 +1,4 @@
-"""`kcut schema`: the JSON Schema of a file that kcut writes."""
+"""`kcut schema`: the JSON Schema of a file that kcut writes or reads."""
 
 import sys
 
@@ -7,19 +7,21 @@ import click
 from kcut.cli.config import ConfiguredCommand
 from kcut.model.errors import UsageFault
 
-HELP = """Print the JSON Schema of a file that kcut writes, for those that read or check it.
+HELP = """Print the JSON Schema of a file that kcut writes or reads, for those that read, write or check it.
 
 \b
   artifact   .claude/eval/benchmarks/NAME.json
+  component  .claude/kcut/components/NAME.toml, a component's manifest
 
 \b
 Examples:
   kcut schema artifact
   kcut schema artifact > artifact.schema.json
+  kcut schema component
 """
 
 #: name -> the file in kcut/model that holds the schema.
-SCHEMAS = {"artifact": "artifact.schema.json"}
+SCHEMAS = {"artifact": "artifact.schema.json", "component": "component.schema.json"}
 
 
 def _names(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:

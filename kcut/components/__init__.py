@@ -1,7 +1,7 @@
 """Components that kcut switches itself: found by name, given to one cohort, withheld from the other."""
 
 from kcut.components.copies import user_copies
-from kcut.components.find import find_component, list_at, list_components, look_up, split_kind
+from kcut.components.find import draft_digest, find_component, list_at, list_components, look_up, split_kind
 from kcut.components.near import looked_for, nearest
 from kcut.components.treatment import Edits, File, Listed, Treatment
 from kcut.globs import covers
@@ -12,6 +12,7 @@ __all__ = [
     "Listed",
     "Treatment",
     "covers",
+    "draft_digest",
     "find_component",
     "list_at",
     "list_components",

@@ -5,10 +5,10 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from kcut.components import jsontext, pointer, sections, settings
-from kcut.components.cohort import Cohort
-from kcut.components.found import Found, Scene, of_files
+from kcut.components.cohort import Cohort, digest
+from kcut.components.found import Found, Scene, content, of_files
 from kcut.components.manifest import of_manifest, read_manifest
-from kcut.components.places import Place, manifests, rule_file, tidy_path
+from kcut.components.places import SKILL, Place, manifests, rule_file, tidy_path
 from kcut.components.section import of_section
 from kcut.components.sides import Base, Here, Side, must_stay, resolve
 from kcut.components.treatment import LINK, Listed, Treatment
@@ -78,6 +78,22 @@ def look_up(root: Path, name: str) -> tuple[Listed, ...]:
     """
     kind, bare = split_kind(name)
     return tuple(Listed(bare, each.kind, each.path, each.digest) for each in _found(_scene_at(root), kind, bare))
+
+
+def draft_digest(root: Path, path: Path) -> str | None:
+    """The digest of a draft whose file lies at the path, in the checkout at `root` or elsewhere; None if it cannot be
+    read. The skill made of it has the same.
+    """
+    whole = path.name == SKILL
+    folder = path.parent if whole else path
+    inside = folder.is_relative_to(root)
+    scene = _scene_at(root if inside else folder.parent)
+    name = folder.relative_to(root).as_posix() if inside else folder.name
+    try:
+        held = content(scene, scene.here, Place("draft", name, frozenset({name}), name)).files
+    except UsageFault:
+        return None
+    return digest(held if whole else {SKILL: held[""]})
 
 
 def split_kind(name: str) -> tuple[Kind | None, str]:
@@ -168,12 +184,12 @@ def _grouped(scene: Scene, side: Side, name: str, chosen: Sequence[Place]) -> It
         elif place.kind == "mcp":
             alike.setdefault(("mcp", ""), []).append(place)
         else:
-            digest = of_files(scene, side, name, [place]).digest
-            alike.setdefault((place.kind, digest), []).append(place)
-    for (kind, digest), group in alike.items():
+            held = of_files(scene, side, name, [place]).digest
+            alike.setdefault((place.kind, held), []).append(place)
+    for (kind, held), group in alike.items():
         if kind == "mcp":
             yield settings.of_server(scene, side, name, group)
-        elif kind != "draft" or ("skill", digest) not in alike:  # the skill has been made of the draft
+        elif kind != "draft" or ("skill", held) not in alike:  # the skill has been made of the draft
             yield of_files(scene, side, name, group)
 
 
@@ -267,12 +283,12 @@ def _listed(scene: Scene) -> tuple[Listed, ...]:
 def _entry(scene: Scene, side: Side, place: Place) -> Listed:
     try:
         if place.kind == "manifest":
-            digest: str | None = _manifest(scene, side, place).digest
+            found = _manifest(scene, side, place)
         else:
-            digest = _DIGESTED.get(place.kind, of_files)(scene, side, place.name, [place]).digest
+            found = _DIGESTED.get(place.kind, of_files)(scene, side, place.name, [place])
     except UsageFault as error:
         return Listed(place.name, place.kind, place.path, None, error.message)
-    return Listed(place.name, place.kind, place.path, digest)
+    return Listed(place.name, place.kind, place.path, found.digest)
 
 
 _DIGESTED: dict[Kind, Callable[[Scene, Side, str, Sequence[Place]], Found]] = {

@@ -1,6 +1,6 @@
 """What a benchmark's artifact says about a component, to those that act on it: the rubric's R5 and the gate."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -48,10 +48,11 @@ def miscount(document: Mapping[str, Any]) -> str | None:
     return None
 
 
-def weigh(name: str, document: Mapping[str, Any]) -> tuple[State, str]:
+def weigh(name: str, document: Mapping[str, Any], digests: Collection[str] = ()) -> tuple[State, str]:
     """The state that an artifact's document gives the component `name`, and why. Never raises.
 
     `pass` or `fail` only if the file is this component's, its `pass` is a boolean, and nothing takes that back.
+    `digests` are those of what the name means now: an artifact with another one is stale.
     """
     component, passed = document.get("component"), document.get("pass")
     if not isinstance(component, str):
@@ -64,8 +65,9 @@ def weigh(name: str, document: Mapping[str, Any]) -> tuple[State, str]:
     if wrong is not None:
         return "unreadable", f"its counts cannot be: {wrong}"
     facts = _facts(document)
-    if document.get("componentDigest") is not None:
-        return "stale", f"{facts}; whether the component is still the one measured cannot be checked here"
+    measured = document.get("componentDigest")
+    if measured is not None and measured not in digests:
+        return "stale", f"{facts}; {'the component has changed since' if digests else 'the component is gone'}"
     verdict = _verdict(document)
     if verdict == "invalid":
         return "inconclusive", f"{facts}; an invalid run says nothing about the component"
