@@ -23,7 +23,7 @@ from kcut.scoreline.words import literal, split
 #: Commands within commands (`bash -c "bash -c ..."`) are read this deep.
 DEPTH = 6
 #: In characters: of a longer line the beginning counts.
-LONGEST = 200_000
+LONGEST = 100_000
 #: What stands for a blank within a word.
 BLANK = "\u2420"
 
