@@ -384,14 +384,7 @@ def test_codex() -> None:
         item("completed", 0, "agent_message", text="Working. Done"),
         item("completed", 1, "file_change", changes=[{"path": "/w/repo/a.js", "kind": "add"}], status="completed"),
         item("started", 2, "command_execution", command="/bin/bash -lc 'node a.js && echo x'", status="in_progress"),
-        item(
-            "completed",
-            2,
-            "command_execution",
-            command="/bin/bash -lc 'node a.js && echo x'",
-            aggregated_output="verify.cjs",
-            exit_code=0,
-        ),  # fmt: skip
+        item("completed", 2, "command_execution", command="x", aggregated_output="verify.cjs", exit_code=0),
         item("completed", 3, "agent_message", text="All tests pass. VERIFIED"),
     ]
     found = behaviors(map(json.dumps, lines), RULES, folder="/w/repo")

@@ -13,6 +13,7 @@ from kcut.decision import decide as decide_run
 from kcut.model.errors import UsageFault
 from kcut.model.outcome import Cohort
 from kcut.model.trial import Usage
+from kcut.rows import sources
 from kcut.rows.cells import Cell, cells_of
 from kcut.rows.columns import SYNONYMS, columns_of
 from kcut.rows.parse import records
@@ -323,3 +324,11 @@ def test_many_cells_are_decided_as_each_by_itself() -> None:
         alone = rulings([row for row in rows if row["task"] == f"t{number:03}"]).cells[0]
         assert alone.verdict == found.cells[number].verdict
         assert alone.decision.p_value is not None
+
+
+@pytest.mark.parametrize("hooks", [[], {}, ["a"], {"a": [1]}, 1.5, "", None, False, True])
+def test_a_setting_of_published_rows_may_be_anything(hooks: Any) -> None:
+    rows = [{"task": "t", "mode": "on", "pass": True, "cost_usd": 1, "num_turns": 2, "hooks": hooks}]
+    found = sources.maestro(records(json.dumps(rows).encode(), "rows", None), sources.MAESTRO_COHORTS)
+    plain = hooks is None or hooks is False
+    assert [(setting == "plain") for setting in found.setting] == [plain]

@@ -55,8 +55,7 @@ def results(found: Lines | Objects) -> list[Result]:
     """The rows of a file that name a stream. UsageFault if a value is of a kind that it cannot be."""
     if isinstance(found, Lines):
         raise UsageFault(f"{found.source}: it holds no JSON rows", remedy=REMEDY)
-    rows = enumerate(found.rows)
-    return [_result(found, number, row) for number, row in rows if row.get("stream_file") not in {None, ""}]
+    return [_result(found, number, row) for number, row in enumerate(found.rows) if row.get("stream_file")]
 
 
 def _result(found: Objects, number: int, row: Mapping[str, Any]) -> Result:

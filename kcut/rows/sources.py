@@ -69,7 +69,7 @@ def published_void(row: Mapping[str, Any]) -> str | None:
 
 def _setting(row: Mapping[str, Any]) -> str:
     """What was varied besides the rules file, and whether the agent could see the checker."""
-    parts = [f"{name} {row[name]}" for name in _VARIED if row.get(name) not in {None, False}]
+    parts = [f"{name} {row[name]}" for name in _VARIED if row.get(name) is not None and row[name] is not False]
     stamp = row.get("timestamp")
     if isinstance(stamp, str) and stamp < CHECKER_HIDDEN:
         parts.append("checker visible")
