@@ -146,7 +146,7 @@ class _Run:
     def _judge(self, ran: Ran, watch: Watch, component: Component | None) -> AgentReport:
         """The first row that fits: the manipulation check, then what the stream's end and the exit code say.
 
-        Who was told to stop does not know by whom: it says what a time limit would say, and the trial knows the rest.
+        Who was told to stop does not know by whom: it says what a time limit would say; the trial knows the rest.
         """
         name, stopped = self.order.adapter.name, self.supervisors.stopped
         timed_out = ran.timed_out or stopped
@@ -164,8 +164,8 @@ class _Run:
     def _finish(self, report: AgentReport, ran: Ran, watch: Watch) -> Done:
         """The sidecar is written, and the exit code decided.
 
-        Who was told to stop leaves a sidecar only if it says void: the rest the trial reads in the stream, and it alone
-        knows who told.
+        Who was told to stop leaves a sidecar only if it says void: the rest the trial reads in the stream, and it
+        alone knows who told.
         """
         stopped = self.supervisors.stopped
         sidecar = Sidecar(

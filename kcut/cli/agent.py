@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from kcut.agents.adapter import Adapter
     from kcut.agents.perform import Done
 
-HELP = """Run one agent CLI in the current worktree, with a HOME and a configuration of its own, as the task of a trial.
+HELP = """Run one agent CLI here, with a HOME and a configuration of its own, as the task of a trial.
 
-Its event stream goes to stdout. In a trial the sidecar gets cost, tokens, turns, model, version, and the reason if
-the trial is void. Credentials come from the environment (ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY, ...) or
-from a copy of the CLI's own login, which is removed when it has ended; *_BASE_URL variables are honoured.
+Its event stream goes to stdout. In a trial the sidecar gets cost, tokens, turns, model, version, and the reason
+if the trial is void. Credentials come from the environment (ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY)
+or from a copy of the CLI's own login, which is removed when it has ended; *_BASE_URL variables are honoured.
 
 \b
 Exit codes: 0 the agent ran, 1 it failed, 2 it could not be started, 75 the trial is void.
@@ -223,8 +223,8 @@ def _wait(handle: int) -> None:
 def classify_command(*, cli: str, exit_code: int, out: Path, err: Path | None, timed_out: bool, as_json: bool) -> int:
     """Say what the output of an agent CLI means: ran, or void and why.
 
-    CLI is claude, codex, gemini, or the name of another adapter. Decided on the terminal event and the exit code, never
-    on words in the model's own text. The exit code is 0 whatever the answer is.
+    CLI is claude, codex, gemini, or the name of another adapter. Decided on the terminal event and the exit code,
+    never on words in the model's own text. The exit code is 0 whatever the answer is.
 
     \b
     Examples:
