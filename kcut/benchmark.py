@@ -22,15 +22,17 @@ from kcut.model.errors import KcutError, NotReady, UsageFault
 from kcut.model.plan import Plan
 from kcut.model.run import RunRecord
 from kcut.model.trial import TrialKey, TrialRecord
+from kcut.prices import prices_of
 from kcut.resolve import Ready, again, safe_plan
 from kcut.schedule import TrialSchedule
+from kcut.steps import Bench
 from kcut.store import Store, run_dir, state_dir
 from kcut.system import git
 from kcut.system.clock import Clock, timestamp
 from kcut.system.faults import MACHINE_FAULTS, mend
 from kcut.system.proc import Supervisors
 from kcut.system.signals import StopSignals
-from kcut.trial import Bench, Probe, probe, run_trial
+from kcut.trial import Probe, probe, run_trial
 from kcut.verdict import assemble, early_invalid
 
 #: The event that holds what the score said of the untouched base.
@@ -63,6 +65,7 @@ class Finished:
 
     `stopped` is the signal that ended it early, `done` how many of its trials are final; `again` is True if it had
     finished before and nothing was run now. `lost` says what became of the record, None if it is where it belongs.
+    `paused` is the attempt that met a quota that is used up: the run can go on when that is renewed.
     """
 
     run: RunRecord
@@ -74,6 +77,7 @@ class Finished:
     done: int = 0
     again: bool = False
     lost: str | None = None
+    paused: TrialRecord | None = None
 
 
 class _Watch:
@@ -104,6 +108,7 @@ def new_run(ready: Ready, clock: Clock) -> RunRecord:
             git=git.version(),
             python=platform.python_version(),
             platform=f"{sys.platform}-{platform.machine()}",
+            agent=None if ready.plan.agent is None else ready.plan.agent.name,
         ),
         warnings=ready.warnings,
     )
@@ -242,6 +247,7 @@ def _trials(
             on_phase=observer.phase,
             logs=folder if plan.logs else None,
             treatment=ready.treatment,
+            prices=None if plan.prices is None else prices_of(plan.prices.models, plan.prices.path or "prices"),
         )
         _probe(run, bench, store=store, observer=observer)
         results = engine.map_unordered(partial(run_trial, bench=bench), schedule)
@@ -342,8 +348,8 @@ def _conclude(
     if note is None and schedule.unknown_cost:
         note = "--max-cost needs the cost of every trial, and a trial's cost is unknown"
     whole = note is not None or schedule.complete or schedule.budget_stop or decided
-    if not whole and stop.signum is None:
-        raise AssertionError("a run ends complete, decided, invalid, out of budget, or by a signal")
+    if not whole and stop.signum is None and schedule.paused is None:
+        raise AssertionError("a run ends complete, decided, invalid, out of budget, paused, or by a signal")
     state = "finished" if whole else "interrupted"
     run = run.model_copy(update={"note": note, "ended": ended, "state": state})
     if whole:  # what only the end shows is not recorded before it, so that a resumed run does not say it twice
@@ -359,7 +365,9 @@ def _conclude(
     store.finish(run, None if run.plan.aa else artifact)
     kept = tuple((record.key, record.kept) for record in attempts if record.kept is not None)
     stopped = None if whole else stop.signum
-    return Finished(run, artifact, path, attempts, kept, stopped, len(schedule.final), lost=store.lost)
+    paused = None if whole or stopped is not None else schedule.paused
+    done = len(schedule.final)
+    return Finished(run, artifact, path, attempts, kept, stopped, done, lost=store.lost, paused=paused)
 
 
 def _at_the_end(

@@ -12,6 +12,7 @@ from typing import Literal
 
 from kcut.checkpoint import Check, Criterion, Spec
 from kcut.model.errors import UsageFault
+from kcut.redact import redact
 from kcut.system.clock import SystemClock
 from kcut.system.proc import Ran, Supervisors
 
@@ -29,7 +30,8 @@ class CriterionResult:
 
     `exit` is the check's exit code as a shell shows it (128 + N after signal N); None if it has none: MANUAL, a
     timeout, or a check that could not be started, for which `error` says why. `broken` means that the FAIL may say
-    more about the check than about the criterion: exit 126 or 127, a timeout, or not started.
+    more about the check than about the criterion: exit 126 or 127, a timeout, or not started. `output` is the end of
+    what the check printed, if that was kept.
     """
 
     criterion: Criterion
@@ -38,6 +40,7 @@ class CriterionResult:
     timed_out: bool = False
     broken: bool = False
     error: str | None = None
+    output: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,9 +155,10 @@ def evaluate(
     cwd: Path,
     env: Mapping[str, str],
     timeout: float | None = None,
+    keep: int = 0,
     on_result: Callable[[CriterionResult], None] | None = None,
 ) -> Evaluation:
-    """Run the checks of a spec in order, each from `cwd` and with `env`; their output is thrown away.
+    """Run the checks of a spec in order, each from `cwd` and with `env`; the last `keep` bytes they print are kept.
 
     `timeout` limits all checks together, in seconds; what no time is left for has timed out. `on_result` is told
     each result as it comes. What goes wrong with a check is its FAIL; nothing is raised.
@@ -168,7 +172,7 @@ def evaluate(
             result = CriterionResult(criterion, "MANUAL")
         else:
             left = None if deadline is None else deadline - clock.monotonic()
-            ran = _run(criterion.check, runner, cwd, env, left)
+            ran = _run(criterion.check, runner, cwd=cwd, env=env, left=left, keep=keep)
             ended += ran.ended
             if ran.interrupted:
                 return Evaluation(tuple(results), ended, interrupted=True)
@@ -179,7 +183,9 @@ def evaluate(
     return Evaluation(tuple(results), ended)
 
 
-def _run(check: Check, runner: Supervisors, cwd: Path, env: Mapping[str, str], left: float | None) -> Ran:
+def _run(
+    check: Check, runner: Supervisors, *, cwd: Path, env: Mapping[str, str], left: float | None, keep: int
+) -> Ran:
     if left is not None and left <= 0:
         return Ran((), None, 0.0, timed_out=True)
     timeout = check.timeout if left is None else min(check.timeout, left)
@@ -189,7 +195,7 @@ def _run(check: Check, runner: Supervisors, cwd: Path, env: Mapping[str, str], l
         if bash is None:
             return Ran(("bash",), None, 0.0, error="there is no bash on PATH")
         argv = [bash, "-euo", "pipefail", "-c", check.command]
-    return runner.run(argv, cwd=cwd, env=env, timeout=timeout)
+    return runner.run(argv, cwd=cwd, env=env, timeout=timeout, keep=keep)
 
 
 def _bash(env: Mapping[str, str]) -> str | None:
@@ -204,4 +210,6 @@ def _judge(criterion: Criterion, ran: Ran) -> CriterionResult:
         error = None if ran.timed_out else ran.error or "it has no exit code"
         return CriterionResult(criterion, "FAIL", None, ran.timed_out, broken=True, error=error)
     code = ran.code if ran.code >= 0 else 128 - ran.code
-    return CriterionResult(criterion, "PASS" if code == 0 else "FAIL", code, broken=code in _NOT_RUN)
+    printed = ran.stdout + ran.stderr
+    output = redact(printed.decode("utf-8", "replace"))[0] if printed else ""
+    return CriterionResult(criterion, "PASS" if code == 0 else "FAIL", code, broken=code in _NOT_RUN, output=output)

@@ -89,13 +89,17 @@ def read_prices(path: Path) -> Prices:
 
     Raises UsageFault with what is wrong and where.
     """
-    document = read_toml(path, example=EXAMPLE)
+    return prices_of(read_toml(path, example=EXAMPLE), str(path))
+
+
+def prices_of(document: Mapping[str, Any], path: str) -> Prices:
+    """The prices in a document that was read from `path`. Raises as `read_prices`."""
     if not document:
         raise UsageFault(f"{path} names no model", remedy=EXAMPLE)
     return Prices({model: _price(path, model, entry) for model, entry in document.items()})
 
 
-def _price(path: Path, model: str, entry: Any) -> Price:
+def _price(path: str, model: str, entry: Any) -> Price:
     where = f"{path}: {shown(model)}"
     if not isinstance(entry, dict):
         raise UsageFault(f"{where} is no table of prices", remedy=EXAMPLE)

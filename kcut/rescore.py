@@ -22,13 +22,14 @@ from kcut.model.plan import CheckoutPlan, Plan
 from kcut.model.run import RunRecord
 from kcut.model.trial import TrialRecord
 from kcut.resolve import works
+from kcut.steps import Bench
 from kcut.store import Store, run_dir, state_dir
 from kcut.summary import final_trials
 from kcut.system import git
 from kcut.system.clock import SystemClock
 from kcut.system.proc import Supervisors
 from kcut.system.signals import StopSignals
-from kcut.trial import Bench, score_again
+from kcut.trial import score_again
 
 
 def rescorable(run: RunRecord, attempts: tuple[TrialRecord, ...]) -> tuple[TrialRecord, ...]:

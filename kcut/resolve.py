@@ -8,10 +8,15 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
+from kcut.agents.command import NAME as COMMAND
+from kcut.agents.errand import task_line
+from kcut.agents.place import find_program
+from kcut.agents.registry import find_adapter
 from kcut.artifacts import reserve
 from kcut.checkpoint import Spec, parse_spec
-from kcut.components import find_component, looked_for, user_copies
+from kcut.components import find_component, looked_for, nearest, user_copies
 from kcut.isolation import (
     Checkout,
     check_plan,
@@ -19,25 +24,27 @@ from kcut.isolation import (
     plan_oracle,
     protected_paths,
     seen_at_base,
-    snapshot,
     take_snapshot,
     venv_inside,
 )
 from kcut.isolation.extras import find_extras
 from kcut.isolation.oracle import digest
 from kcut.isolation.place import find_place
+from kcut.isolation.snapshot import Snapshot
 from kcut.model.artifact import Warn
 from kcut.model.ask import Ask
 from kcut.model.component import Treatment
 from kcut.model.errors import UsageFault
-from kcut.model.plan import CheckoutPlan, Plan, TaskPlan
+from kcut.model.plan import AgentPlan, CheckoutPlan, Plan, PriceList, TaskPlan
 from kcut.model.run import RunRecord
 from kcut.plan import SEED_LIMIT, Work
+from kcut.prices import EXAMPLE, prices_of
 from kcut.redact import redact
 from kcut.scoreline import executables
 from kcut.stats.detectable import least_provable
 from kcut.stats.paths import MOST_PAIRS
-from kcut.suite import read_spec_text, read_tasks
+from kcut.suite import read_prompt, read_spec_text, read_tasks
+from kcut.toml import read_toml
 
 #: No exponents: `1e999999999` would be computed to the last digit.
 _GAIN = re.compile(r"\s*[-+]?(\d{1,9}(\.\d{0,18})?|\.\d{1,18}|\d{1,9}/\d{1,9})\s*", re.ASCII)
@@ -92,22 +99,33 @@ def resolve(ask: Ask, cwd: Path, environ: Mapping[str, str]) -> Ready:
     checkout = inspect(cwd, base=ask.base)
     if ask.dirty == "include":
         _no_nested_repositories(checkout)
-    tasks = () if ask.tasks is None else read_tasks(checkout, cwd, Path(ask.tasks), score=ask.score, spec=ask.spec)
+    agent = None if ask.agent is None else _agent(ask, ask.agent, environ)
+    tasks: tuple[TaskPlan, ...] = ()
+    if ask.tasks is not None:
+        tasks = read_tasks(checkout, cwd, Path(ask.tasks), score=ask.score, spec=ask.spec, agent=agent)
+    prompt = None
+    if agent is not None and not tasks:
+        prompt = read_prompt(cwd, ask.prompt, ask.prompt_file, where=f"--agent {agent.name}")
+    line = ask.task if agent is None or prompt is None else task_line(agent, prompt)
     oracle = None if ask.oracle is None else plan_oracle(checkout, ask.oracle, cwd)
     oracles = [each for each in (oracle, *(task.oracle for task in tasks)) if each is not None]
     hidden = tuple(dict.fromkeys(oracle.place for oracle in oracles if oracle.inside))
     tracked = bool(hidden) and seen_at_base(checkout, hidden)  # then no trial may reach the commit that holds it
-    taken = take_snapshot(checkout, workdir=ask.workdir) if ask.dirty == "include" and checkout.dirty else None
-    tree = checkout.base if taken is None else taken.tree
-    treatment = find_component(checkout, ask.component, tree)
+    include = ask.dirty == "include" and bool(checkout.dirty)
+    treatment, taken = _component(checkout, ask.component, workdir=ask.workdir, include=include)
     if treatment is not None and ask.isolation == "worktree":
         raise UsageFault(
             f"kcut switches {treatment.plan.name} itself, and linked worktrees share your repository",
             remedy="use --isolation sealed, the default",
         )
+    if treatment is None and agent is not None:
+        raise _no_component(checkout, ask.component)
     given = {field.name: getattr(ask, field.name) for field in fields(ask) if field.name in Plan.model_fields}
     given |= {
-        "task": ask.task if ask.tasks is None else f"{ask.tasks} ({len(tasks)} task{'s' * (len(tasks) != 1)})",
+        "agent": agent,
+        "prompt": prompt,
+        "prices": _prices(cwd, ask),
+        "task": line if ask.tasks is None else f"{ask.tasks} ({len(tasks)} task{'s' * (len(tasks) != 1)})",
         "component": ask.component if treatment is None else treatment.plan.name,
         "toggle": None if treatment is None else treatment.plan,
         "oracle": None if tasks else oracle,
@@ -147,6 +165,45 @@ def resolve(ask: Ask, cwd: Path, environ: Mapping[str, str]) -> Ready:
     return replace(ready, warnings=warnings)
 
 
+def _agent(ask: Ask, name: str, environ: Mapping[str, str]) -> AgentPlan:
+    """The agent asked for. Raises UsageFault for one that is not known, NotReady if its CLI is not there."""
+    adapter = find_adapter(name)
+    if adapter.name == COMMAND:
+        raise UsageFault("--agent command has no command", remedy="use --task 'kcut agent command ... -- CMD'")
+    find_program(adapter, ask.agent_executable, environ)
+    return AgentPlan(
+        name=adapter.name,
+        model=ask.model,
+        effort=ask.effort,
+        max_turns=ask.max_turns,
+        args=ask.agent_arg,
+        executable=ask.agent_executable,
+    )
+
+
+def _no_component(checkout: Checkout, name: str) -> UsageFault:
+    """With an agent there is nobody else who could switch the component."""
+    near = nearest(checkout, name)
+    places = ", ".join(looked_for(name)[:3])
+    return UsageFault(
+        f"there is no component {name} for kcut to switch (looked for {places} and such)",
+        remedy=f"did you mean {' or '.join(near)}?" if near else "see: kcut components, or kcut init component NAME",
+    )
+
+
+def _prices(cwd: Path, ask: Ask) -> PriceList | None:
+    """The prices as they are now: those of the performer, then those of the file. Raises UsageFault."""
+    if ask.prices is None and ask.price is None:
+        return None
+    document: dict[str, Any] = {}
+    if ask.prices is not None:
+        document = read_toml(cwd / ask.prices, name=ask.prices, example=EXAMPLE)
+        prices_of(document, ask.prices)
+    if ask.price is not None:
+        prices_of(ask.price, "the performers' file")
+    return PriceList(path=ask.prices, models=document | dict(ask.price or {}))
+
+
 def again(run: RunRecord, cwd: Path) -> Ready:
     """What a recorded run needs to go on. Raises NotReady or UsageFault if the checkout has changed since."""
     plan = run.plan
@@ -161,13 +218,16 @@ def again(run: RunRecord, cwd: Path) -> Ready:
             f"the run was started in {plan.checkout.subdir or 'the root'} of the checkout",
             remedy="change to that folder, then resume",
         )
-    if plan.checkout.dirty_mode == "include":
-        now = snapshot(checkout, workdir=plan.checkout.workdir) if checkout.dirty else None
-        if now != plan.checkout.snapshot:
-            raise UsageFault(
-                "the uncommitted changes are not those that the run began with (--dirty include)",
-                remedy="restore them, or start a new run",
-            )
+    include = plan.checkout.dirty_mode == "include"
+    name = "" if plan.toggle is None else f"{plan.toggle.kind}:{plan.toggle.name}"
+    treatment, taken = _component(
+        checkout, name, workdir=plan.checkout.workdir, include=include and bool(checkout.dirty)
+    )
+    if include and (None if taken is None else taken.tree) != plan.checkout.snapshot:
+        raise UsageFault(
+            "the uncommitted changes are not those that the run began with (--dirty include)",
+            remedy="restore them, or start a new run",
+        )
     if any(warning.code == "credential" for warning in run.warnings):
         raise UsageFault(
             "the run's commands held a credential, which kcut does not keep, so they cannot be run again",
@@ -176,23 +236,36 @@ def again(run: RunRecord, cwd: Path) -> Ready:
     for task in plan.works:
         if task.oracle is not None and digest(Path(task.oracle.source)) != task.oracle.digest:
             raise UsageFault("the oracle has changed since the run began", remedy="restore it, or start a new run")
-    treatment = _same_component(plan, checkout)
+    _same_component(plan, treatment)
     artifact = reserve(checkout.root, plan.component, plan.out)
     return Ready(plan, checkout, works(plan, checkout), artifact, treatment=treatment)
 
 
-def _same_component(plan: Plan, checkout: Checkout) -> Treatment | None:
-    """The component that a recorded run switches, as it was then. Raises UsageFault if it is another now."""
+def _component(
+    checkout: Checkout, name: str, *, workdir: str | None, include: bool
+) -> tuple[Treatment | None, Snapshot | None]:
+    """What a name means for kcut to switch, and the uncommitted changes if trials are to have them."""
+    if not include:
+        return find_component(checkout, name, checkout.base), None
+    found: list[Treatment | None] = []
+    taken = take_snapshot(
+        checkout,
+        workdir=workdir,
+        look=lambda reader, tree: found.append(find_component(checkout, name, tree, reader=reader)),
+    )
+    return found[0], taken
+
+
+def _same_component(plan: Plan, found: Treatment | None) -> None:
+    """Raises UsageFault if the component that a recorded run switches is not what it was then."""
     toggle = plan.toggle
     if toggle is None:
-        return None
-    found = find_component(checkout, f"{toggle.kind}:{toggle.name}", plan.checkout.snapshot or checkout.base)
+        return
     if found is None or found.plan.digest != toggle.digest:
         raise UsageFault(
             f"the {toggle.kind} {toggle.name} is not what it was when the run began",
             remedy=f"restore {toggle.path}, or start a new run",
         )
-    return found
 
 
 def works(plan: Plan, checkout: Checkout) -> tuple[Work, ...]:
@@ -211,17 +284,23 @@ def works(plan: Plan, checkout: Checkout) -> tuple[Work, ...]:
 def safe_plan(plan: Plan) -> Plan:
     """The plan as it is recorded: credentials in its commands replaced by `***`."""
     tasks = tuple(task.model_copy(update=_redacted(task, ("task", "score"))) for task in plan.tasks)
-    return plan.model_copy(update=_redacted(plan, ("task", "score", "tasks_score", "setup")) | {"tasks": tasks})
+    update = _redacted(plan, ("task", "score", "tasks_score", "setup")) | {"tasks": tasks}
+    if plan.agent is not None:
+        update["agent"] = plan.agent.model_copy(update={"args": tuple(redact(arg)[0] for arg in plan.agent.args)})
+    return plan.model_copy(update=update)
 
 
-def _redacted(plan: Plan | TaskPlan, names: Iterable[str]) -> dict[str, str]:
-    return {name: redact(text)[0] for name in names if (text := getattr(plan, name)) is not None}
+def _redacted(plan: Plan | TaskPlan, names: Iterable[str]) -> dict[str, Any]:
+    found: dict[str, Any] = {name: redact(text)[0] for name in names if (text := getattr(plan, name)) is not None}
+    if plan.prompt is not None:
+        found["prompt"] = plan.prompt.model_copy(update={"text": redact(plan.prompt.text)[0]})
+    return found
 
 
 def _check_words(ask: Ask) -> None:
     if not ask.component.strip():
         raise UsageFault("--component needs a name", remedy="name what you measure, e.g. --component tidy-imports")
-    if ask.tasks is None and not ask.task.strip():
+    if ask.tasks is None and ask.agent is None and not ask.task.strip():
         raise UsageFault("--task needs a command", remedy="e.g. --task ./run.sh")
     for option in ("component", "task", "score", "setup", "out", "base", "workdir"):
         text = getattr(ask, option) or ""
@@ -233,6 +312,10 @@ def _check_words(ask: Ask) -> None:
         raise UsageFault("--score and --spec both given", remedy="use one of them: a trial has one score")
     if ask.score is not None and not ask.score.strip():
         raise UsageFault("--score needs a command", remedy="leave it out to score by the task's own exit code")
+    if ask.rework and ask.agent is None:
+        raise UsageFault("--rework needs an agent to try again", remedy="add --agent claude, or leave --rework out")
+    if ask.rework_output and not ask.rework:
+        raise UsageFault("--rework-output says what the agent hears of in --rework", remedy="add --rework 1")
     if ask.min_gain is not None:
         gain(ask.min_gain)
     _check_design(ask)
@@ -286,7 +369,8 @@ def _warnings(ready: Ready, environ: Mapping[str, str]) -> tuple[Warn, ...]:
     """What can be seen before any trial."""
     plan, checkout = ready.plan, ready.checkout
     warnings: list[Warn] = []
-    missing = dict.fromkeys(_missing_script(plan, work.plan.task, checkout) for work in ready.works)
+    scripts = () if plan.agent is not None else (work.plan.task for work in ready.works)
+    missing = dict.fromkeys(_missing_script(plan, script, checkout) for script in scripts)
     for path in missing:
         if path is None:
             continue
@@ -308,6 +392,7 @@ def _warnings(ready: Ready, environ: Mapping[str, str]) -> tuple[Warn, ...]:
             )
         )
     texts = [text for work in plan.works for text in (work.task, work.score, plan.setup) if text is not None]
+    texts += [work.prompt.text for work in plan.works if work.prompt is not None]
     if any(redact(text)[1] for text in texts):
         warnings.append(
             Warn(
@@ -341,7 +426,8 @@ def _of_component(ready: Ready, environ: Mapping[str, str]) -> Iterator[Warn]:
     if treatment is None:
         return
     home = environ.get("HOME")
-    copies = user_copies(treatment.plan, Path(home)) if home and not plan.isolate_home else ()
+    isolated = plan.isolate_home or plan.agent is not None
+    copies = user_copies(treatment.plan, Path(home)) if home and not isolated else ()
     if copies:
         yield Warn(
             code="user-copy",

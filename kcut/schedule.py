@@ -28,7 +28,8 @@ class TrialRequest:
 class TrialSchedule:
     """The schedule of one run. `now` is a monotonic clock in seconds.
 
-    Attempts that were recorded before (a resumed run) are given at the start and never run again.
+    Attempts that were recorded before (a resumed run) are given at the start and never run again. `paused` is the
+    attempt that met a quota that is used up, after which nothing is started any more.
     """
 
     def __init__(self, plan: Plan, recorded: Iterable[TrialRecord], now: Callable[[], float]) -> None:
@@ -43,6 +44,7 @@ class TrialSchedule:
         self._halted = False
         self.budget_stop = False
         self.unknown_cost = False
+        self.paused: TrialRecord | None = None
         for record in sorted(recorded, key=lambda record: (record.key.pair, record.attempt)):
             self._file(record)
         for key, attempts in self._attempts.items():
@@ -79,6 +81,9 @@ class TrialSchedule:
         self._file(record)
         if record.key in self._final:
             return None
+        if record.reason is Void.QUOTA:
+            self.paused = record  # the next would meet it as well
+            self.halt()
         wait = self._wait_of(record)
         self._plan_retry(record, wait)
         return wait
@@ -152,7 +157,7 @@ class TrialSchedule:
         spent, dearest, open_pairs = 0.0, 0.0, 0
         for started in self._started:
             costs = [
-                record.usage.cost_usd
+                record.spent_usd
                 for cohort in Cohort
                 for record in self._attempts.get(TrialKey(started, cohort), ())
                 if _may_have_cost(record)
@@ -178,8 +183,12 @@ class TrialSchedule:
 
 
 def runs_again(plan: Plan, record: TrialRecord) -> bool:
-    """True if the attempt was void, and another one may still change that."""
-    again = record.reason not in NO_RETRY and record.attempt <= plan.void_retries
+    """True if the attempt was void, and another one may still change that.
+
+    Where kcut runs the agent, it pauses when the provider's quota is used up, and tries again when it goes on.
+    """
+    pauses = record.reason is Void.QUOTA and plan.agent is not None
+    again = (record.reason not in NO_RETRY or pauses) and record.attempt <= plan.void_retries
     return record.outcome is Outcome.VOID and again
 
 

@@ -5,34 +5,45 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from kcut.agents.errand import task_line
 from kcut.checkpoint import parse_spec
 from kcut.evaluate import read_spec
 from kcut.isolation import Checkout, plan_oracle
 from kcut.keys import check_keys
 from kcut.model.errors import UsageFault
-from kcut.model.plan import SpecText, TaskPlan
+from kcut.model.plan import AgentPlan, SpecText, TaskPlan, TextFile
+from kcut.system.files import read_regular
 from kcut.toml import read_toml
 
 #: The keys of a task.
-KEYS = ("name", "task", "score", "spec", "oracle", "weight")
+KEYS = ("name", "task", "prompt", "prompt_file", "score", "spec", "oracle", "weight")
+#: A prompt is written by hand, or made of files that are.
+LARGEST_PROMPT = 16 << 20
 EXAMPLE = 'e.g. [[task]] with name = "t1", task = "./run.sh t1", score = "./check.sh t1"'
 
 
 def read_tasks(
-    checkout: Checkout, cwd: Path, path: Path, *, score: str | None = None, spec: str | None = None
+    checkout: Checkout,
+    cwd: Path,
+    path: Path,
+    *,
+    score: str | None = None,
+    spec: str | None = None,
+    agent: AgentPlan | None = None,
 ) -> tuple[TaskPlan, ...]:
     """The tasks of a file, in its order: an array of tables, `[[task]]`.
 
     Each has a name, a task (the command) and, if it is not to be scored by `score` or `spec`, a score or a spec of
     its own; its weight in the means is 1 unless it says more. An oracle is a folder or file that trials get when the
-    task has ended. Specs and oracles lie relative to `cwd`, like the file. Raises UsageFault with what is wrong and
-    where.
+    task has ended. Specs and oracles lie relative to `cwd`, like the file. With an agent a task has no command but a
+    prompt, or a file that holds it. Raises UsageFault with what is wrong and where.
     """
     entries = _entries(cwd, path)
     tasks: list[TaskPlan] = []
     for number, entry in enumerate(entries, 1):
         where = f"{path}: task {number}"
         fields = _fields(where, entry)
+        _prompt(where, fields, cwd, agent)
         own = fields.get("spec")
         if fields.get("score") is None and own is None:
             fields["score"], own = score, spec
@@ -64,9 +75,8 @@ def _entries(cwd: Path, path: Path) -> Sequence[Mapping[str, Any]]:
 def _fields(where: str, entry: Mapping[str, Any]) -> dict[str, Any]:
     """The values of one task, checked one by one."""
     check_keys(where, entry, KEYS)
-    for key in ("name", "task"):
-        if key not in entry:
-            raise UsageFault(f"{where} has no {key}", remedy=EXAMPLE)
+    if "name" not in entry:
+        raise UsageFault(f"{where} has no name", remedy=EXAMPLE)
     fields = dict(entry)
     for key, value in entry.items():
         if key == "weight":
@@ -78,6 +88,42 @@ def _fields(where: str, entry: Mapping[str, Any]) -> dict[str, Any]:
     if "score" in entry and "spec" in entry:
         raise UsageFault(f"{where}: score and spec both given", remedy="use one of them: a trial has one score")
     return fields
+
+
+def _prompt(where: str, fields: dict[str, Any], cwd: Path, agent: AgentPlan | None) -> None:
+    """What the task runs: its command, or, with an agent, the prompt and the command line that stands for it."""
+    prompt, file = fields.pop("prompt", None), fields.pop("prompt_file", None)
+    if agent is None:
+        if prompt is not None or file is not None:
+            raise UsageFault(f"{where}: a prompt needs an agent", remedy="add --agent claude, or give a task")
+        if "task" not in fields:
+            raise UsageFault(f"{where} has no task", remedy=EXAMPLE)
+        return
+    if "task" in fields:
+        raise UsageFault(f"{where}: the agent does the task", remedy="give a prompt or a prompt_file instead of task")
+    fields["prompt"] = read_prompt(cwd, prompt, file, where=where)
+    fields["task"] = task_line(agent, fields["prompt"])
+
+
+def read_prompt(cwd: Path, text: str | None, file: str | None, *, where: str) -> TextFile:
+    """A prompt as it is now: its text, or that of a file whose path is meant from `cwd`. Raises UsageFault."""
+    if (text is None) == (file is None):
+        raise UsageFault(
+            f"{where}: {'no prompt' if text is None else 'two prompts'}",
+            remedy="say what the agent is to do: a prompt, or a file that holds it",
+        )
+    if file is not None:
+        try:
+            text = read_regular(cwd / file, limit=LARGEST_PROMPT).decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            raise UsageFault(f"the prompt {file} is not UTF-8", remedy="save it as UTF-8") from error
+        except (OSError, ValueError) as error:
+            why = error.strerror if isinstance(error, OSError) else error
+            raise UsageFault(f"cannot read the prompt {file}: {why}", remedy="check its spelling") from error
+    prompt = text or ""
+    if not prompt.strip() or "\0" in prompt:
+        raise UsageFault(f"{where}: the prompt is {'not text' if prompt.strip() else 'empty'}", remedy="write one")
+    return TextFile(path=file, text=prompt)
 
 
 def read_spec_text(cwd: Path, path: Path) -> SpecText:

@@ -15,8 +15,8 @@ LAYERS = (
     ("cli", "__main__"),
     ("report",),
     ("benchmark", "rescore"),
-    ("resolve", "suite"),
-    ("trial",),
+    ("resolve", "suite", "performers"),
+    ("trial", "steps"),
     ("engine",),
     (
         *("isolation", "agents", "components", "store", "artifacts", "evaluate", "drafts", "logs", "prices"),
@@ -45,6 +45,7 @@ LAYERS = (
         "schedule",
         "scoreline",
         "redact",
+        "rework",
     ),
     ("model",),
 )

@@ -7,8 +7,8 @@ import click
 from kcut.cli.common import emit_json, tell
 from kcut.cli.config import ConfiguredCommand
 from kcut.cli.options import COUNT
-from kcut.cli.running import ask, no_plan_options, no_swallowed_options, run, what
-from kcut.cli.trial_options import FLOW, LEVELS, ORDER, OUTPUT, TRIAL, WHAT, with_options
+from kcut.cli.running import asks, no_plan_options, no_swallowed_options, run, what
+from kcut.cli.trial_options import AGENT, FLOW, LEVELS, ORDER, OUTPUT, TRIAL, WHAT, with_options
 from kcut.model.errors import EXIT_FAIL, EXIT_PASS, EXIT_USAGE
 
 if TYPE_CHECKING:
@@ -37,6 +37,7 @@ Examples:
         click.option("--runs", type=COUNT, default=40, show_default=True, help="How many benchmarks."),
         click.option("-k", "--k", type=COUNT, default=5, show_default=True, help="Trials per cohort of each."),
     ),
+    AGENT,
     LEVELS,
     ORDER,
     FLOW,
@@ -48,11 +49,11 @@ def command(ctx: click.Context, /, **options: Any) -> int:
     """Parse the options, run, print the result; see HELP."""
     if options["resume"] is not None:
         no_plan_options(ctx)
-        return run(None, options, "aa", lambda done: _finish(done, options))
+        return run((), options, "aa", lambda done: _finish(done, options))
     what(options, "aa")
     no_swallowed_options(ctx, options)
     options["aa"] = options.pop("runs")
-    return run(ask(options), options, "aa", lambda done: _finish(done, options))
+    return run(asks(options), options, "aa", lambda done: _finish(done, options))
 
 
 def _finish(done: "Finished", options: dict[str, Any]) -> int:

@@ -9,8 +9,8 @@ from click import Choice, option
 from kcut.cli.common import emit_json, tell, wants_color
 from kcut.cli.config import ConfiguredCommand
 from kcut.cli.options import COUNT, SHARE
-from kcut.cli.running import ask, given, no_plan_options, no_swallowed_options, run, what
-from kcut.cli.trial_options import FLOW, LEVELS, ORDER, OUTPUT, TRIAL, WHAT, with_options
+from kcut.cli.running import asks, given, no_plan_options, no_swallowed_options, run, what
+from kcut.cli.trial_options import AGENT, FLOW, LEVELS, ORDER, OUTPUT, TRIAL, WHAT, with_options
 from kcut.model.ask import Ask
 from kcut.model.errors import EXIT_FAIL, EXIT_INCONCLUSIVE, EXIT_PASS, EXIT_USAGE, UsageFault
 
@@ -78,17 +78,17 @@ DECISION = (
 
 
 @click.command("benchmark", cls=ConfiguredCommand, help=HELP)
-@with_options(WHAT, DECISION, LEVELS, ORDER, FLOW, TRIAL, OUTPUT)
+@with_options(WHAT, AGENT, DECISION, LEVELS, ORDER, FLOW, TRIAL, OUTPUT)
 @click.pass_context
 def command(ctx: click.Context, /, **options: Any) -> int:
     """Parse the options, run, print the result; see HELP."""
     if options["resume"] is not None:
         no_plan_options(ctx)
-        return run(None, options, "benchmark", lambda done: _finish(done, options))
+        return run((), options, "benchmark", lambda done: _finish(done, options))
     what(options, "benchmark")
     no_swallowed_options(ctx, options)
     _design(ctx, options)
-    return run(ask(options), options, "benchmark", lambda done: _finish(done, options))
+    return run(asks(options), options, "benchmark", lambda done: _finish(done, options))
 
 
 def _design(ctx: click.Context, options: dict[str, Any]) -> None:

@@ -7,7 +7,6 @@ import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -16,7 +15,7 @@ from kcut.cli.common import color_option, json_option, wants_color
 from kcut.cli.config import ConfiguredCommand
 from kcut.cli.suggest import benchmarks
 from kcut.model.errors import EXIT_FAIL, EXIT_INCONCLUSIVE, EXIT_PASS, EXIT_USAGE, NotReady, UsageFault
-from kcut.report.cells import Cell, overall
+from kcut.report.cells import Cell, cell_document, overall
 from kcut.report.text import plain
 
 EXIT = {"keep": EXIT_PASS, "cut": EXIT_FAIL, "invalid": EXIT_USAGE, "inconclusive": EXIT_INCONCLUSIVE}
@@ -150,7 +149,7 @@ def _json(cells: list[Cell], _color: bool) -> str:
     from kcut.model.names import visible_document
 
     decision = overall([cell.decision for cell in cells])
-    document = visible_document({"cells": [_document(cell) for cell in cells], "decision": decision})
+    document = visible_document({"cells": [cell_document(cell) for cell in cells], "decision": decision})
     return json.dumps(document, ensure_ascii=False, allow_nan=False, indent=2) + "\n"
 
 
@@ -254,22 +253,3 @@ def _none(source: str, place: Path, fault: UsageFault) -> UsageFault:
     near = nearest_component(place, source)
     remedy = f"did you mean: kcut report {shlex.quote(plain(near))}" if near else fault.remedy
     return UsageFault(f"there is no run and no component {source!r} in this checkout", remedy=remedy)
-
-
-def _document(cell: Cell) -> dict[str, Any]:
-    artifact = cell.artifact
-    environment = artifact.environment
-    return {
-        "task": artifact.task,
-        "cli": environment.agent if environment else None,
-        "model": environment.model if environment else None,
-        "with": artifact.with_.document(),
-        "without": artifact.without.document(),
-        "decision": cell.decision,
-        "component": artifact.component,
-        "runId": artifact.run_id,
-        "rule": artifact.rule,
-        "pass": artifact.pass_,
-        "evidence": artifact.decision.document() if artifact.decision else None,
-        "tasks": [task.document() for task in artifact.tasks],
-    }

@@ -6,6 +6,8 @@ import os
 import re
 import shlex
 import sys
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,13 +16,22 @@ import click
 from kcut.cli import complain
 from kcut.cli.common import emit_json, tell, wants_color
 from kcut.model.ask import Ask
-from kcut.model.errors import EXIT_PASS, Interrupted, KcutError, UsageFault
+from kcut.model.errors import (
+    EXIT_FAIL,
+    EXIT_INCONCLUSIVE,
+    EXIT_PASS,
+    EXIT_USAGE,
+    Interrupted,
+    KcutError,
+    UsageFault,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from kcut.benchmark import Finished
     from kcut.model.plan import Plan
+    from kcut.model.trial import TrialRecord
     from kcut.resolve import Ready
 
 #: Options that do not change what a run does, and so may go with --resume.
@@ -42,7 +53,14 @@ def what(options: dict[str, Any], command: str) -> None:
     component, task = options["component"] or "tidy-imports", options["task"] or "./run.sh"
     if options["tasks"] is not None and options["task"] is not None:
         raise UsageFault("--task and --tasks both given", remedy="name the command in the file, or leave --tasks out")
-    needed = ("component", "task") if options["tasks"] is None else ("component",)
+    agent = options["agent"] or options["performers"]
+    if agent and options["task"] is not None:
+        raise UsageFault("--task and --agent both given", remedy="the agent does the task: use --prompt-file instead")
+    if options["tasks"] is not None and (options["prompt"] or options["prompt_file"]):
+        raise UsageFault("--tasks and a prompt both given", remedy="name the prompts in the file of tasks")
+    if options["tasks"] is not None and options["oracle"]:
+        raise UsageFault("--tasks and --oracle both given", remedy="name each task's oracle in the file")
+    needed = ("component",) if agent or options["tasks"] is not None else ("component", "task")
     for name in needed:
         if options[name] is None:
             example = f"kcut {command} --component {shlex.quote(component)} --task {shlex.quote(task)}"
@@ -68,32 +86,97 @@ def no_swallowed_options(ctx: click.Context, options: dict[str, Any]) -> None:
             raise UsageFault(f"--{name} needs a value, and {options[name]} is an option", remedy="give both")
 
 
-def ask(options: dict[str, Any]) -> Ask:
-    """The options as they were given."""
-    return Ask(**{field.name: options[field.name] for field in dataclasses.fields(Ask) if field.name in options})
+def asks(options: dict[str, Any]) -> tuple[Ask, ...]:
+    """The options as they were given, once for each performer."""
+    from kcut.performers import performers
+
+    several = {"agent", "model"}
+    names = [field.name for field in dataclasses.fields(Ask) if field.name in options and field.name not in several]
+    asked = Ask(**{name: options[name] for name in names})
+    found = performers(asked, options["agent"], options["model"], options["performers"], Path.cwd())
+    if len(found) == 1:
+        return found
+    start = asked.out or asked.component
+    labels = [" ".join(part for part in (each.agent, each.model, each.effort) if part) for each in found]
+    return tuple(dataclasses.replace(each, out=f"{start} {label}") for each, label in zip(found, labels, strict=True))
 
 
-def run(ask: Ask | None, options: dict[str, Any], command: str, finish: "Callable[[Finished], int]") -> int:
+def run(asked: Sequence[Ask], options: dict[str, Any], command: str, finish: "Callable[[Finished], int]") -> int:
     """Resolve, ask, run, and return the exit code; `finish` prints a run that came to its end and gives its code.
 
-    Without an ask the recorded run of `--resume` goes on. `command` is the one that the user typed.
+    With nothing asked the recorded run of `--resume` goes on. `command` is the one that the user typed.
     """
+    if not asked:
+        return _end(_perform(None, options, command), options, command, finish)
+    from kcut.resolve import resolve
+
+    # until a run begins, a signal simply ends kcut
+    ready = [resolve(each, Path.cwd(), os.environ) for each in asked]
+    if options["dry_run"]:
+        return max(_dry_run(each, options) for each in ready)
+    _confirm(ready, options)
+    if len(ready) == 1:
+        return _end(_perform(ready[0], options, command), options, command, finish)
+    return _several(ready, options, command, finish)
+
+
+def _several(
+    ready: "Sequence[Ready]", options: dict[str, Any], command: str, finish: "Callable[[Finished], int]"
+) -> int:
+    """A benchmark for each performer, one after the other, never pooled; one decision for all in the end."""
+    from kcut.report.cells import Cell, cell_document, overall
+    from kcut.report.text import plain
+
+    done: list[Finished] = []
+    codes: list[int] = []
+    each = options | {"as_json": False}
+    for one in ready:
+        label = one.plan.agent.label if one.plan.agent is not None else one.plan.component
+        if not options["as_json"]:
+            tell(partial(click.echo, plain(label)))
+        done.append(_perform(one, options, command))
+        if done[-1].stopped is not None or not options["as_json"]:
+            codes.append(_end(done[-1], each, command, finish))
+        else:
+            codes.append(_quietly(done[-1], command))
+        if done[-1].stopped is not None:
+            return codes[-1]
+    cells = [Cell(one.artifact, one.run.plan.min_gain) for one in done]
+    decision = overall([cell.decision for cell in cells])
+    document = {"cells": [cell_document(cell) for cell in cells], "decision": decision}
+    if options["as_json"]:
+        tell(lambda: emit_json(document))
+    else:
+        tell(lambda: click.echo(f"overall: {decision.upper()} ({len(cells)} performers)"))
+    order = (EXIT_USAGE, EXIT_FAIL, EXIT_INCONCLUSIVE)
+    return next((code for code in order if code in codes), max(codes))
+
+
+def _quietly(done: "Finished", command: str) -> int:
+    from kcut.cli.benchmark import exit_code
+
+    return _paused(done, done.paused, command) if done.paused is not None else exit_code(done.artifact)
+
+
+def _end(done: "Finished", options: dict[str, Any], command: str, finish: "Callable[[Finished], int]") -> int:
+    if done.stopped is not None:
+        return _stopped(done, done.stopped, options, command)
+    if done.paused is not None:
+        return _paused(done, done.paused, command)
+    return finish(done)
+
+
+def _perform(ready: "Ready | None", options: dict[str, Any], command: str) -> "Finished":
+    """Run what is ready, or go on with the run of `--resume`."""
     from kcut.benchmark import benchmark, resume
     from kcut.engine.local import LocalEngine
     from kcut.report.progress import progress
-    from kcut.resolve import resolve
     from kcut.store import Store
     from kcut.system.clock import SystemClock
     from kcut.system.git import end_running, toplevel
     from kcut.system.signals import StopSignals
 
     cwd, clock = Path.cwd(), SystemClock()
-    ready = None
-    if ask is not None:  # until the run begins, a signal simply ends kcut
-        ready = resolve(ask, cwd, os.environ)
-        if options["dry_run"]:
-            return _dry_run(ready, options)
-        _confirm(ready, options)
     observer = progress(
         clock.monotonic,
         live=wants_live(options),
@@ -120,9 +203,7 @@ def run(ask: Ask | None, options: dict[str, Any], command: str, finish: "Callabl
             if stop.signum is None or isinstance(error, Interrupted):
                 raise
             raise Interrupted(error.message, signum=stop.signum, remedy=error.remedy) from error
-    if done.stopped is not None:
-        return _stopped(done, done.stopped, options, command)
-    return finish(done)
+    return done
 
 
 def _same_command(plan: "Plan", command: str) -> None:
@@ -150,6 +231,23 @@ def _stopped(done: "Finished", signum: int, options: dict[str, Any], command: st
     return 128 + signum
 
 
+def _paused(done: "Finished", met: "TrialRecord", command: str) -> int:
+    """Say which performer's quota is used up, and when and how to go on."""
+    from datetime import datetime, timedelta
+
+    agent = done.run.plan.agent
+    when = "when it has been renewed"
+    if met.retry_after_s is not None:
+        moment = datetime.now().astimezone() + timedelta(seconds=met.retry_after_s)
+        when = f"after {moment:%Y-%m-%d %H:%M %Z}"
+    complain(
+        f"the quota of {agent.label if agent is not None else 'the agent'} is used up: "
+        f"{done.done} {_of_trials(done.run.plan)} are done",
+        f"go on {when}: kcut {command} --resume {done.run.run_id}",
+    )
+    return EXIT_USAGE
+
+
 def _of_trials(plan: "Plan") -> str:
     """`of 10 trials`, `of at most 40 trials`, `trials`."""
     if not plan.capped:
@@ -164,14 +262,15 @@ def wants_live(options: dict[str, Any]) -> bool:
     )
 
 
-def _confirm(ready: "Ready", options: dict[str, Any]) -> None:
+def _confirm(every: "Sequence[Ready]", options: dict[str, Any]) -> None:
     """Before money is spent by a person at a terminal: how many trials, and a question."""
     if options["yes"] or not (sys.stdin.isatty() and sys.stderr.isatty()):
         return
-    agents = _agents(ready)
-    if not agents:
+    for ready in every:
+        if agents := _agents(ready):
+            click.echo(f"{_number(ready.plan)}, each runs {', '.join(sorted(agents))}{_price(ready)}", err=True)
+    if not any(map(_agents, every)):
         return
-    click.echo(f"{_number(ready.plan)}, each runs {', '.join(sorted(agents))}{_price(ready)}", err=True)
     click.confirm("go on?", default=False, abort=True, err=True)
 
 
@@ -187,6 +286,8 @@ def _agents(ready: "Ready") -> set[str]:
     from kcut.scoreline import executables
     from kcut.system.files import read_regular
 
+    if ready.plan.agent is not None:
+        return {ready.plan.agent.label}
     texts = [work.plan.task for work in ready.works]
     for word in [word for text in texts for word in executables(text)]:
         with contextlib.suppress(OSError, KcutError):

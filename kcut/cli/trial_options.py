@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from click import Choice, option
+from click import Choice, IntRange, option
 from click import Path as File
 
 from kcut.cli.common import color_option, json_option
@@ -21,6 +21,29 @@ WHAT = (
     option("--score", metavar="CMD", help="A trial passes if this exits 0."),
     option("--spec", metavar="FILE", type=File(), help="Score with a spec's checks."),
     option("--oracle", metavar="DIR", type=File(), help="What trials get only when their task has ended."),
+)
+
+#: Who does the task, where kcut runs the agent itself.
+AGENT = (
+    option("--agent", metavar="NAME", multiple=True, help="Let this agent do the task: claude, codex, gemini, ..."),
+    option("--model", metavar="M", multiple=True, help="The agent's model, as its CLI names it."),
+    option("--performers", metavar="FILE", type=File(), help="Agents and models, in a TOML file."),
+    option("--prompt", metavar="TEXT", help="What the agent is to do."),
+    option("--prompt-file", metavar="FILE", type=File(), help="A file that says it."),
+    option("--effort", metavar="E", help="How hard the model is to think, as the CLI names it."),
+    option("--max-turns", type=COUNT, metavar="N", help="End the agent after so many turns."),
+    option("--agent-arg", metavar="ARG", multiple=True, help="One more argument of the agent's CLI."),
+    option("--agent-executable", metavar="PATH", help="The agent's CLI, if it is not on the PATH."),
+    option("--prices", metavar="FILE", type=File(), help="What tokens cost, per model (TOML)."),
+    option(
+        "--rework",
+        type=IntRange(0, 3),
+        default=Ask.rework,
+        show_default=True,
+        metavar="N",
+        help="Let the agent try again so often after a failing score; its first attempt is what counts.",
+    ),
+    option("--rework-output", is_flag=True, help="Tell it what the failing checks printed, too."),
 )
 
 #: How many at once, and in which order.

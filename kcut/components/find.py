@@ -24,14 +24,15 @@ _SETTING = re.compile(r"(.+?\.json)#(/.*)", re.IGNORECASE | re.DOTALL)
 _SETTINGS_FILES = {"settings.json", "settings.local.json"}
 
 
-def find_component(checkout: Checkout, name: str, tree: str) -> Treatment | None:
+def find_component(checkout: Checkout, name: str, tree: str, *, reader: Reader | None = None) -> Treatment | None:
     """How to give the component of that name to one cohort and keep it from the other; None if there is none.
 
     `name` may say the kind, as in `skill:tidy`. `tree` is the tree, or commit, that trials start from; the content is
-    that of the checkout now, else of the tree. Raises UsageFault if the name means two components, or if what it
+    that of the checkout now, else of the tree, which `reader` can read if the checkout's repository cannot.
+    Raises UsageFault if the name means two components, or if what it
     means cannot be read, is too large, or leads out of the checkout.
     """
-    scene = _scene(checkout, tree)
+    scene = _scene(checkout, tree, reader)
     kind, bare = split_kind(name)
     found = _found(scene, kind, bare)
     if not found:
@@ -123,10 +124,10 @@ def headings(checkout: Checkout, name: str) -> tuple[str, ...]:
     return ()
 
 
-def _scene(checkout: Checkout, tree: str) -> Scene:
+def _scene(checkout: Checkout, tree: str, reader: Reader | None = None) -> Scene:
     git = checkout.git()
-    reader = Reader(git, checkout.git_dir)
-    return Scene(Here(checkout.root), Base(reader, lambda: reader.entries(tree)), git)
+    reads = Reader(git, checkout.git_dir) if reader is None else reader
+    return Scene(Here(checkout.root), Base(reads, lambda: reads.entries(tree)), git)
 
 
 def _scene_at(root: Path) -> Scene:

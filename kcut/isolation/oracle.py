@@ -100,8 +100,16 @@ def reveal(oracle: OraclePlan, tree: Path) -> None:
     for part in above:
         place /= part
         make_folder(place)
-    target = place / name
+    _clear(place / name)
+    copy_tree(source, place / name)
+
+
+def conceal(oracle: OraclePlan, tree: Path) -> None:
+    """Remove what lies in the oracle's place in the tree. OSError if it cannot be removed."""
+    _clear(tree / oracle.place)
+
+
+def _clear(target: Path) -> None:
     left = remove_tree(target) if os.path.lexists(target) else []
     if left:
         raise OSError(errno.EBUSY, os.strerror(errno.EBUSY), left[0])
-    copy_tree(source, target)

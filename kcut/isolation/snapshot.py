@@ -5,13 +5,14 @@ import filecmp
 import os
 import secrets
 import shutil
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from kcut.isolation.carried import carried
 from kcut.isolation.checkout import Checkout
 from kcut.isolation.place import find_place
+from kcut.isolation.reads import Reader
 from kcut.isolation.repository import Blueprint
 from kcut.isolation.state import before_links, without_adding
 from kcut.model.errors import NotReady, UsageFault
@@ -44,10 +45,16 @@ def snapshot(checkout: Checkout, *, workdir: str | None = None) -> str:
         return write_snapshot(checkout, git_dir)
 
 
-def take_snapshot(checkout: Checkout, *, workdir: str | None = None) -> Snapshot:
-    """As `snapshot`, with the changed files that no trial will have as they are."""
+def take_snapshot(
+    checkout: Checkout,
+    *,
+    workdir: str | None = None,
+    look: Callable[[Reader, str], None] = lambda _reader, _tree: None,
+) -> Snapshot:
+    """As `snapshot`, with the changed files that no trial will have as they are; `look` may read the tree."""
     with _repository(checkout, workdir) as git_dir:
         tree = write_snapshot(checkout, git_dir)
+        look(Reader(Git(checkout.root, git_dir=git_dir), git_dir), tree)
         return Snapshot(tree, _altered(checkout, git_dir))
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from kcut.isolation.blame import Start, settle
 from kcut.isolation.checkout import CheckoutFailed
 from kcut.isolation.freeze import Freezer, Frozen
-from kcut.isolation.oracle import reveal
+from kcut.isolation.oracle import conceal, reveal
 from kcut.isolation.pristine import Pristine
 from kcut.isolation.restore import changed_paths, detach_around, make_folder, restore
 from kcut.model.plan import OraclePlan
@@ -98,6 +98,12 @@ class Worktree:
         if not self._reach():
             raise CheckoutFailed(_REPLACED)
         settle(lambda: reveal(oracle, self.path), "the oracle has no place in the worktree", self._start, self._own)
+
+    def conceal(self, oracle: OraclePlan) -> None:
+        """Take away what `reveal` brought, so that the trial can go on without it. Raises as `restore`."""
+        if not self._reach():
+            raise CheckoutFailed(_REPLACED)
+        settle(lambda: conceal(oracle, self.path), "the oracle could not be taken away", self._start, self._own)
 
     def _reach(self) -> bool:
         """Open the folders around the tree, kcut's own, which a trial may have closed; false if it cannot be.

@@ -1,5 +1,6 @@
 """What a person asks of a benchmark. Its defaults are those of the command line and of the recorded plan, too."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -13,6 +14,18 @@ class Ask:
     score: str | None = None
     spec: str | None = None
     oracle: str | None = None
+    agent: str | None = None
+    model: str | None = None
+    effort: str | None = None
+    max_turns: int | None = None
+    agent_arg: tuple[str, ...] = ()
+    agent_executable: str | None = None
+    prompt: str | None = None
+    prompt_file: str | None = None
+    prices: str | None = None
+    price: Mapping[str, Mapping[str, float]] | None = None
+    rework: int = 0
+    rework_output: bool = False
     k: int = 5
     out: str | None = None
     jobs: int = 1

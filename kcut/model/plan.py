@@ -53,11 +53,45 @@ class OraclePlan(Record):
     digest: str
 
 
+class TextFile(Record):
+    """A text as it was read at the start, and where from; None if it stood on the command line."""
+
+    path: str | None
+    text: str
+
+
+class PriceList(Record):
+    """Prices of tokens as they were read at the start: US dollars per million, by model and kind of token."""
+
+    path: str | None
+    models: dict[str, dict[str, float]]
+
+
+class AgentPlan(Record):
+    """The agent that does the task, the same way in both cohorts: `kcut agent NAME` with these options."""
+
+    name: str
+    model: str | None = None
+    effort: str | None = None
+    max_turns: int | None = None
+    args: tuple[str, ...] = ()
+    executable: str | None = None
+
+    @property
+    def label(self) -> str:
+        """`claude`, `claude opus`, `codex gpt-5.5 high`: what tells it from other performers."""
+        return " ".join(part for part in (self.name, self.model, self.effort) if part)
+
+
 class TaskPlan(Record):
-    """One task of a run and how it is scored; `score_line` is the score as an artifact records it."""
+    """One task of a run and how it is scored; `score_line` is the score as an artifact records it.
+
+    With an agent `prompt` is what it is asked, and `task` is the command line that stands for that.
+    """
 
     name: str
     task: str
+    prompt: TextFile | None = None
     score: str | None = None
     spec: SpecText | None = None
     oracle: OraclePlan | None = None
@@ -74,7 +108,8 @@ class TaskPlan(Record):
 class Plan(Record):
     """One run. Times are seconds; `min_gain` is an exact fraction or decimal as text.
 
-    `toggle` is the component that kcut applies and withholds, None if the task is to do that itself.
+    `toggle` is the component that kcut applies and withholds, None if the task is to do that itself. `agent` does the
+    task of a run that names one; `rework` is how often it may try again after a failing score.
 
     `k` counts the pairs of each task; with `until_decided` it is the most pairs of all tasks together. `aa` is 0, or
     how many benchmarks of the component against itself the run holds, one after the other. `tasks_file` is where the
@@ -84,6 +119,11 @@ class Plan(Record):
     component: str
     toggle: ComponentPlan | None = None
     task: str
+    agent: AgentPlan | None = None
+    prompt: TextFile | None = None
+    prices: PriceList | None = None
+    rework: int = Ask.rework
+    rework_output: bool = Ask.rework_output
     score: str | None = None
     spec: SpecText | None = None
     oracle: OraclePlan | None = None
@@ -127,7 +167,14 @@ class Plan(Record):
     def works(self) -> tuple[TaskPlan, ...]:
         """The tasks in their order; one without a name if the run has no list of tasks."""
         return self.tasks or (
-            TaskPlan(name="", task=self.task, score=self.score, spec=self.spec, oracle=self.oracle),
+            TaskPlan(
+                name="",
+                task=self.task,
+                prompt=self.prompt,
+                score=self.score,
+                spec=self.spec,
+                oracle=self.oracle,
+            ),
         )
 
     def work(self, pair: int) -> TaskPlan:

@@ -58,6 +58,12 @@ class TrialRecord:
     Times are milliseconds. `tree` is the hash of the worktree after the task, None if it could not be read.
     `touched` are the protected files that the trial had changed; `failing` the ids of the spec's criteria
     that failed; `ended` the number of processes that had to be ended; `notes` what a person should hear.
+
+    Of an agent that kcut ran: `reached` and `used` say whether the component reached it and how often it was used,
+    `tamper` how many of its events mention the oracle, `retries` how often it asked its provider again; None where
+    nothing told. With rework the outcome is that of the first attempt; `rounds` more were made, `resolved` says
+    whether the last one passed, `rework_cost_usd` what they cost, and `repeated` names criteria that failed in the
+    same way twice.
     """
 
     key: TrialKey
@@ -83,8 +89,23 @@ class TrialRecord:
     kept: str | None = None
     notes: tuple[str, ...] = ()
     started_at: str = ""
+    reached: bool | None = None
+    used: int | None = None
+    tamper: int | None = None
+    retries: int | None = None
+    rounds: int = 0
+    resolved: bool | None = None
+    rework_cost_usd: float | None = None
+    repeated: tuple[str, ...] = ()
 
     @property
     def valid(self) -> bool:
         """True if the trial counts in a rate."""
         return self.outcome is not Outcome.VOID
+
+    @property
+    def spent_usd(self) -> float | None:
+        """What the attempt cost with its rework; None if that is unknown."""
+        if self.usage.cost_usd is None or (self.rounds and self.rework_cost_usd is None):
+            return None
+        return self.usage.cost_usd + (self.rework_cost_usd or 0.0)

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from kcut.model.artifact import Artifact
@@ -27,3 +27,23 @@ def overall(decisions: Sequence[str]) -> str:
         if verdict in decisions:
             return verdict
     return "keep" if decisions and set(decisions) == {"keep"} else "inconclusive"
+
+
+def cell_document(cell: Cell) -> dict[str, Any]:
+    """A benchmark as one entry of a JSON document's `cells`."""
+    artifact = cell.artifact
+    environment = artifact.environment
+    return {
+        "task": artifact.task,
+        "cli": environment.agent if environment else None,
+        "model": environment.model if environment else None,
+        "with": artifact.with_.document(),
+        "without": artifact.without.document(),
+        "decision": cell.decision,
+        "component": artifact.component,
+        "runId": artifact.run_id,
+        "rule": artifact.rule,
+        "pass": artifact.pass_,
+        "evidence": artifact.decision.document() if artifact.decision else None,
+        "tasks": [task.document() for task in artifact.tasks],
+    }

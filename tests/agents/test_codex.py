@@ -38,7 +38,10 @@ FAULTS: dict[str, tuple[dict[str, Any], str]] = {
     "500": (status(500), "server_error"),
     "cut": ({"fault": {"kind": "cut", "after": 1}}, "connection"),
     "reset": ({"fault": {"kind": "reset"}}, "connection"),
-    "error event": ({"fault": {"kind": "sse_error", "after": 1, "etype": "context_length_exceeded"}}, "prompt_too_long"),
+    "error event": (
+        {"fault": {"kind": "sse_error", "after": 1, "etype": "context_length_exceeded"}},
+        "prompt_too_long",
+    ),
 }
 
 

@@ -1,0 +1,428 @@
+"""What is done in a trial's open worktree: set up, run the task, freeze, score, and note what was seen."""
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from math import fsum
+from pathlib import Path
+
+from kcut.agents import AgentReport, classify, read_output
+from kcut.agents.errand import argv, write_errand
+from kcut.agents.sidecar import Sidecar, read_sidecar
+from kcut.checkpoint import Spec
+from kcut.evaluate import evaluate
+from kcut.isolation import CheckoutFailed, Isolation, Worktree
+from kcut.logs import HEAD, TrialLogs
+from kcut.model.component import Treatment
+from kcut.model.errors import KcutError
+from kcut.model.outcome import Cohort, Outcome, Void
+from kcut.model.plan import AgentPlan, Plan
+from kcut.model.trial import TrialKey, Usage
+from kcut.plan import Work
+from kcut.prices import Prices
+from kcut.redact import redact
+from kcut.rework import OUTPUT, Failure, feedback, repeated
+from kcut.system.clock import Clock
+from kcut.system.proc import Ran, Supervisors
+
+#: How the note of an edited spec begins.
+EDITED = "the trial edited its own spec, which does not count:"
+#: What stays that of the first attempt, whatever rework brought.
+OF_FIRST = (
+    *("outcome", "reason", "task", "score_exit", "score_broken", "usage", "sidecar", "report"),
+    *("touched", "failing", "failures"),
+)
+#: How much of the end of each output stream is read for an agent's terminal event.
+TAIL = 1024 * 1024
+#: A shell's own words for "cannot run that" and "no such command": the score itself is broken.
+BROKEN_EXITS = frozenset({126, 127})
+#: Folders of a trial's own with --isolate-home, by variable.
+HOME_FOLDERS = {
+    "HOME": "home",
+    "XDG_CONFIG_HOME": "home/.config",
+    "XDG_DATA_HOME": "home/.local/share",
+    "XDG_STATE_HOME": "home/.local/state",
+    "XDG_CACHE_HOME": "home/.cache",
+}
+
+
+@dataclass(frozen=True)
+class Bench:
+    """What trials run on: everything they need beside their request."""
+
+    plan: Plan
+    works: tuple[Work, ...]  # the tasks, which the pairs take in turn
+    isolation: Isolation
+    supervisors: Supervisors
+    clock: Clock
+    environ: Mapping[str, str]  # cleaned of git's bindings, KCUT_* and the marks of an enclosing agent session
+    watch: Callable[[], tuple[str, ...]] = lambda: ()  # what changed in the user's checkout since the last call
+    on_phase: Callable[[TrialKey, str], None] = lambda _key, _phase: None
+    logs: Path | None = None
+    treatment: Treatment | None = None
+    prices: Prices | None = None
+
+    def work(self, pair: int) -> Work:
+        """The task of a pair."""
+        return self.works[pair % len(self.works)]
+
+
+@dataclass
+class Findings:
+    """What is known of an attempt so far."""
+
+    outcome: Outcome | None = None
+    reason: Void | None = None
+    stopped: bool = False
+    task: Ran | None = None
+    score_exit: int | None = None
+    score_broken: bool = False
+    usage: Usage = field(default_factory=Usage)
+    sidecar: Sidecar | None = None
+    report: AgentReport | None = None
+    failures: tuple[Failure, ...] = ()
+    rounds: int = 0
+    resolved: bool | None = None
+    rework_cost_usd: float | None = None
+    repeated: tuple[str, ...] = ()
+    tree: str | None = None
+    touched: tuple[str, ...] = ()
+    failing: tuple[str, ...] = ()
+    ended: int = 0
+    kept: str | None = None
+    notes: list[str] = field(default_factory=list)
+
+    def void(self, reason: Void, note: str | None = None) -> None:
+        self.outcome, self.reason = Outcome.VOID, reason
+        if note:
+            self.notes.append(note)
+
+    def fault(self, note: str) -> None:
+        """A fault of the harness: what was decided before it stays decided."""
+        if self.outcome is None:
+            self.outcome, self.reason = Outcome.VOID, Void.HARNESS
+        self.notes.append(note)
+
+
+def enabled(plan: Plan, key: TrialKey) -> bool:
+    """True if the trial has the component; in no trial of the component against itself."""
+    return key.cohort is Cohort.WITH and not plan.aa
+
+
+def trial_environment(bench: Bench, key: TrialKey, seed: int, worktree: Worktree) -> dict[str, str]:
+    """The environment of every command of a trial. Inherited values of the same names are overridden."""
+    env, plan = dict(bench.environ), bench.plan
+    env.pop("OLDPWD", None)
+    for name, value in bench.treatment.env.items() if bench.treatment is not None else ():
+        if enabled(plan, key):
+            env[name] = value
+        else:
+            env.pop(name, None)
+    if plan.isolate_home:
+        for name, folder in HOME_FOLDERS.items():
+            path = worktree.scratch / folder
+            path.mkdir(parents=True, exist_ok=True)
+            env[name] = str(path)
+    if plan.checkout.isolation == "worktree":
+        # its configuration is the user's own, so hooks are switched off from here: the folder does not exist
+        hooks = ("core.hooksPath", str(worktree.scratch / "hooks"))
+        env |= {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": hooks[0], "GIT_CONFIG_VALUE_0": hooks[1]}
+    if plan.tasks:
+        env["HARNESS_TASK"] = plan.work(key.pair).name
+    return env | {
+        "PWD": str(worktree.cwd),
+        "HARNESS_COMPONENT": plan.component,
+        "HARNESS_COMPONENT_ENABLED": "1" if enabled(plan, key) else "0",
+        "HARNESS_TRIAL": str(key.pair),
+        "HARNESS_TRIAL_OUT": str(worktree.scratch / "trial-out.json"),
+        "HARNESS_SEED": str(seed),
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """What is done in an open worktree; it notes what it sees in `found`."""
+
+    bench: Bench
+    key: TrialKey
+    worktree: Worktree
+    env: Mapping[str, str]
+    logs: TrialLogs
+    found: Findings
+
+    @property
+    def work(self) -> Work:
+        """The trial's task."""
+        return self.bench.work(self.key.pair)
+
+    @property
+    def outcome(self) -> Outcome | None:
+        """What the trial, or a round of its rework, has come to by now."""
+        return self.found.outcome
+
+    def do(self, begin: Callable[[str], None]) -> None:
+        """Setup, task, freeze, score; `begin` is told of each phase."""
+        found = self.found
+        begin("setup")
+        if not self.set_up():
+            return
+        if (astray := self.astray()) is not None:
+            found.void(Void.MANIPULATION, astray)
+            return
+        begin("task")
+        task = self.perform()
+        begin("freeze")
+        if found.stopped:
+            return
+        if task.error is not None:
+            found.void(Void.HARNESS, task.error)
+            return
+        sidecar = read_sidecar(Path(self.env["HARNESS_TRIAL_OUT"]))
+        frozen = self.worktree.freeze()
+        found.tree = frozen.tree
+        self.look_at_spec(frozen.changed)
+        if self.logs.wanted:
+            self.logs.write("task.diff", self.worktree.diff())
+        self.account(sidecar, task)
+        if found.outcome is None:
+            self.judge(begin)
+        elif self.bench.supervisors.stopped:
+            found.stopped = True  # kcut ended its own git as well: what was seen since then is no result
+        agent = self.bench.plan.agent
+        if found.outcome is Outcome.FAIL and not found.stopped and self.bench.plan.rework and agent is not None:
+            begin("rework")
+            self.rework(agent)
+
+    def perform(self) -> Ran:
+        """Run the task: its command, or the agent with its prompt."""
+        plan, work = self.bench.plan, self.work.plan
+        if plan.agent is None or work.prompt is None:
+            reads = plan.agent_output == "auto" or self.logs.wanted
+            self.found.task = self.shell("task", work.task, plan.timeout, reads=reads)
+        else:
+            self.found.task = self.ask(plan.agent, work.prompt.text)
+        return self.found.task
+
+    def ask(self, agent: AgentPlan, prompt: str, number: int = 0) -> Ran:
+        """Have the agent do what the prompt says; `number` is the round, 0 for the first attempt."""
+        plan, scratch = self.bench.plan, self.worktree.scratch
+        brief = write_errand(
+            scratch,
+            prompt,
+            component=plan.toggle,
+            present=enabled(plan, self.key),
+            oracle=self.work.plan.oracle,
+            number=number,
+        )
+        phase = f"rework-{number}" if number else "task"
+        return self.run(phase, argv(agent, scratch), plan.timeout, reads=True, more=brief)
+
+    def rework(self, agent: AgentPlan) -> None:
+        """Let the agent try again, knowing what failed; the outcome stays that of its first attempt."""
+        found, first = self.found, replace(self.found)
+        costs: list[float | None] = []
+        last: Outcome | None = Outcome.FAIL
+        while last is Outcome.FAIL and found.rounds < self.bench.plan.rework:
+            before = found.failures
+            last = self.try_again(agent, before)
+            if found.stopped:
+                return
+            costs.append(found.usage.cost_usd)
+            found.repeated = tuple(dict.fromkeys((*found.repeated, *repeated(before, found.failures))))
+        found.resolved = None if last is None else last is Outcome.PASS
+        known = [cost for cost in costs if cost is not None]
+        found.rework_cost_usd = fsum(known) if len(known) == len(costs) else None
+        for name in OF_FIRST:
+            setattr(found, name, getattr(first, name))
+
+    def try_again(self, agent: AgentPlan, failures: Sequence[Failure]) -> Outcome | None:
+        """One more round; returns PASS, FAIL, or None for a round that never got its chance."""
+        found = self.found
+        if self.work.plan.oracle is not None:
+            self.worktree.conceal(self.work.plan.oracle)
+        Path(self.env["HARNESS_TRIAL_OUT"]).unlink(missing_ok=True)
+        found.rounds += 1
+        found.outcome, found.reason, found.failures, found.usage = None, None, (), Usage()
+        ran = self.ask(agent, feedback(failures), found.rounds)
+        if ran.error is not None:
+            found.void(Void.HARNESS, ran.error)
+        elif not found.stopped:
+            self.account(read_sidecar(Path(self.env["HARNESS_TRIAL_OUT"])), ran)
+        if self.outcome is None and not found.stopped:
+            self.judge()
+        if self.outcome is Outcome.VOID:
+            found.notes.append(f"round {found.rounds} of rework was void ({found.reason})")
+        return None if self.outcome is Outcome.VOID else self.outcome
+
+    def look_at_spec(self, changed: Sequence[str]) -> None:
+        """Note an edit of the spec: the one that was read at the start scores, whatever the trial made of it."""
+        spec = self.work.plan.spec
+        if spec is None:
+            return
+        path = os.path.normpath(os.path.join(self.bench.plan.checkout.subdir, spec.path))  # noqa: PTH118  # `..` is folded by name
+        if path in changed:
+            self.found.notes.append(f"{EDITED} {path}")
+
+    def shell(self, phase: str, command: str, timeout: float, *, reads: bool = False) -> Ran:
+        """Run a shell command in the worktree; everything it started is ended when this returns."""
+        return self.run(phase, ("/bin/sh", "-c", command), timeout, reads=reads)
+
+    def run(
+        self,
+        phase: str,
+        words: Sequence[str],
+        timeout: float,
+        *,
+        reads: bool = False,
+        more: Mapping[str, str] | None = None,
+    ) -> Ran:
+        """As `shell`, for a command in words, with `more` in its environment."""
+        keep = TAIL if reads or self.logs.wanted else 0
+        ran = self.bench.supervisors.run(
+            words,
+            cwd=self.worktree.cwd,
+            env={**self.env, **(more or {})},
+            timeout=timeout,
+            keep=keep,
+            head=HEAD if self.logs.wanted else 0,
+        )
+        self.logs.streams(phase, ran)
+        self.found.ended += ran.ended
+        self.found.stopped = self.found.stopped or ran.interrupted
+        if ran.left:
+            self.found.notes.append(f"could not end {ran.left} of another user's processes")
+        return ran
+
+    def set_up(self) -> bool:
+        """Run `--setup`, if there is one; False if the trial ends here."""
+        plan = self.bench.plan
+        if plan.setup is None:
+            return True
+        done = self.shell("setup", plan.setup, plan.setup_timeout)
+        if self.found.stopped:
+            return False
+        if done.error is None and done.code == 0 and not done.timed_out:
+            return True
+        how = f"timed out after {plan.setup_timeout:g} s" if done.timed_out else f"exit {done.code}"
+        self.found.void(Void.SETUP, done.error or f"--setup failed: {how}")
+        return False
+
+    def astray(self) -> str | None:
+        """What of the component is not as this cohort is to have it, when the task is about to begin."""
+        treatment = self.bench.treatment
+        if treatment is None:
+            return None
+        has = enabled(self.bench.plan, self.key)
+        for path, file in (treatment.with_ if has else treatment.without).items():
+            place = self.worktree.path / path
+            there = os.path.lexists(place) and (place.is_symlink() or not place.is_dir())
+            if there is (file is None):
+                return f"{path}, of the component, is {'there' if there else 'missing'} when the task begins"
+        return None
+
+    def account(self, sidecar: Sidecar | None, task: Ran) -> None:
+        """Usage and void reason, from the sidecar if it can be read, else from an agent's terminal event."""
+        found, agent = self.found, self.bench.plan.agent
+        found.sidecar = sidecar
+        if sidecar is not None:
+            found.usage = sidecar.usage
+            if sidecar.void is not None:
+                found.void(sidecar.void, "the task's sidecar says so")
+        elif agent is not None or self.bench.plan.agent_output != "none":
+            found.report = self.read(task)
+            if found.report is not None:
+                found.usage = found.report.usage
+                if found.report.void is not None:
+                    found.void(found.report.void, found.report.why)
+        usage, prices = found.usage, self.bench.prices
+        if prices is not None and usage.cost_usd is None and usage.model is not None and usage.tokens is not None:
+            found.usage = replace(usage, cost_usd=prices.cost(usage.model, usage.tokens))
+
+    def read(self, task: Ran) -> AgentReport | None:
+        """What the task's output says of the agent that ran, None if it is that of none."""
+        agent, late = self.bench.plan.agent, task.timed_out
+        if agent is None:
+            return read_output(task.stdout, task.stderr, exit_code=task.code, timed_out=late)
+        report = classify(agent.name, task.stdout, task.stderr, task.code, timed_out=late)
+        model = report.usage.model or agent.model
+        return replace(report, usage=replace(report.usage, model=model))
+
+    def judge(self, begin: Callable[[str], None] = lambda _phase: None) -> None:
+        """Score what the task left, with its oracle, and the protected files as they are at the base."""
+        found = self.found
+        try:
+            self.worktree.mend()
+            begin("reveal")
+            self.reveal()
+            begin("score")
+            found.touched = self.worktree.restore()
+        except CheckoutFailed as error:  # what is in the way is the trial's doing
+            found.outcome = Outcome.FAIL
+            found.notes.append(str(error))
+        except OSError as error:  # the machine's
+            found.void(Void.HARNESS, f"the worktree could not be made ready for the score: {error}")
+        if self.bench.supervisors.stopped:
+            found.stopped = True  # kcut ended its own git as well: what was seen since then is no result
+        elif found.outcome is None:
+            self.score()
+
+    def reveal(self) -> None:
+        """Bring the task's oracle, which it was not to see. Raises as the worktree's `reveal` does."""
+        if self.work.plan.oracle is None:
+            return
+        try:
+            self.worktree.reveal(self.work.plan.oracle)
+        except CheckoutFailed:
+            raise
+        except KcutError as error:  # it is not what it was
+            self.found.void(Void.HARNESS, error.message)
+
+    def score(self) -> None:
+        """Decide pass or fail: by the spec, else by `--score`, else by the task's own exit."""
+        plan, found = self.bench.plan, self.found
+        if self.work.spec is not None:
+            passed = self.score_by_spec(self.work.spec)
+            if found.outcome is not None:
+                return
+        else:
+            ran = found.task
+            if self.work.plan.score is not None:
+                ran = self.shell("score", self.work.plan.score, plan.score_timeout, reads=plan.rework_output)
+                if ran.error is not None:
+                    found.void(Void.HARNESS, ran.error)
+                    return
+                found.score_broken = ran.timed_out
+            if ran is None:
+                raise AssertionError("a trial is scored after its task")
+            found.score_exit = ran.code
+            found.failures = (Failure("score", exit=None if ran.timed_out else ran.code, output=self.heard(ran)),)
+            found.score_broken = found.score_broken or ran.code in BROKEN_EXITS
+            passed = ran.code == 0 and not ran.timed_out
+        found.outcome = Outcome.PASS if passed else Outcome.FAIL
+
+    def heard(self, ran: Ran) -> str:
+        """What a score printed, if the agent is to hear of it."""
+        if not self.bench.plan.rework_output:
+            return ""
+        return redact((ran.stdout + ran.stderr).decode("utf-8", "replace"))[0]
+
+    def score_by_spec(self, spec: Spec) -> bool:
+        """Run the spec's checks; True if none fails and at least one passes."""
+        found = self.found
+        timeout = self.bench.plan.score_timeout
+        runner = self.bench.supervisors
+        keep = OUTPUT if self.bench.plan.rework_output else 0
+        result = evaluate(spec, runner=runner, cwd=self.worktree.cwd, env=self.env, timeout=timeout, keep=keep)
+        found.stopped = found.stopped or result.interrupted
+        if result.error is not None:
+            found.void(Void.HARNESS, result.error)
+        found.failing = result.failing
+        found.failures = tuple(
+            Failure(each.criterion.id, each.criterion.label, each.exit, each.output)
+            for each in result.results
+            if each.result == "FAIL"
+        )
+        found.ended += result.ended
+        found.score_exit = 0 if result.passes else 1
+        found.score_broken = result.broken
+        return result.passes
