@@ -17,6 +17,7 @@ from kcut.agents.registry import find_adapter
 from kcut.artifacts import reserve
 from kcut.checkpoint import Spec, parse_spec
 from kcut.components import find_component, looked_for, nearest, user_copies
+from kcut.globs import covers, literal
 from kcut.isolation import (
     Checkout,
     check_plan,
@@ -35,7 +36,7 @@ from kcut.model.artifact import Warn
 from kcut.model.ask import Ask
 from kcut.model.component import Treatment
 from kcut.model.errors import UsageFault
-from kcut.model.plan import AgentPlan, CheckoutPlan, Plan, PriceList, TaskPlan
+from kcut.model.plan import AgentPlan, CheckoutPlan, Plan, PriceList, SpecText, TaskPlan, TextFile
 from kcut.model.run import RunRecord
 from kcut.plan import SEED_LIMIT, Work
 from kcut.prices import EXAMPLE, prices_of
@@ -54,7 +55,8 @@ _GAIN = re.compile(r"\s*[-+]?(\d{1,9}(\.\d{0,18})?|\.\d{1,18}|\d{1,9}/\d{1,9})\s
 class Ready:
     """A plan and what it was made of. `artifact` is where the verdict will be written.
 
-    `uncommitted` are the uncommitted paths that concern the trials: all but the specs, which are read as they are.
+    `uncommitted` are the uncommitted paths that concern the trials: all but those that are read as they are now, the
+    specs, prompts, oracles and the component that kcut switches.
     """
 
     plan: Plan
@@ -77,8 +79,12 @@ class Ready:
 
     @property
     def uncommitted(self) -> tuple[str, ...]:
-        """The uncommitted paths but those of specs."""
-        return tuple(path for path in self.checkout.dirty if path not in self._spec_paths)
+        """The uncommitted paths but those that are read as they are now."""
+        toggle = self.plan.toggle
+        own = () if toggle is None else (*toggle.paths, literal(toggle.path))
+        oracles = [literal(work.plan.oracle.place) for work in self.works if work.plan.oracle is not None]
+        files = (*self._spec_paths, *self._paths(work.plan.prompt for work in self.works))
+        return tuple(path for path in self.checkout.dirty if path not in files and not covers((*own, *oracles), path))
 
     @property
     def spec_notes(self) -> tuple[str, ...]:
@@ -88,8 +94,12 @@ class Ready:
 
     @property
     def _spec_paths(self) -> tuple[str, ...]:
+        return self._paths(work.plan.spec for work in self.works)
+
+    def _paths(self, texts: Iterable[SpecText | TextFile | None]) -> tuple[str, ...]:
+        """Where texts were read from, relative to the root of the checkout."""
         root = self.checkout.root
-        paths = [work.plan.spec.path for work in self.works if work.plan.spec is not None]
+        paths = [text.path for text in texts if text is not None and text.path is not None]
         return tuple(dict.fromkeys(os.path.relpath(root / self.checkout.subdir / path, root) for path in paths))
 
 

@@ -24,9 +24,8 @@ from kcut.redact import redact
 from kcut.rework import OUTPUT, Failure, feedback, repeated
 from kcut.system.clock import Clock
 from kcut.system.proc import Ran, Supervisors
+from kcut.treatment import SPEC_EDITED
 
-#: How the note of an edited spec begins.
-EDITED = "the trial edited its own spec, which does not count:"
 #: What stays that of the first attempt, whatever rework brought.
 OF_FIRST = (
     *("outcome", "reason", "task", "score_exit", "score_broken", "usage", "sidecar", "report"),
@@ -261,7 +260,7 @@ class Steps:
             return
         path = os.path.normpath(os.path.join(self.bench.plan.checkout.subdir, spec.path))  # noqa: PTH118  # `..` is folded by name
         if path in changed:
-            self.found.notes.append(f"{EDITED} {path}")
+            self.found.notes.append(f"{SPEC_EDITED} {path}")
 
     def shell(self, phase: str, command: str, timeout: float, *, reads: bool = False) -> Ran:
         """Run a shell command in the worktree; everything it started is ended when this returns."""

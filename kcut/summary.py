@@ -186,4 +186,9 @@ def _row(trial: TrialRecord, attempts: int, task: str | None) -> TrialRow:
         tokens=_counts(trial.usage.tokens),
         timed_out=trial.timed_out,
         task=task,
+        used=trial.used,
+        tamper=trial.tamper,
+        retries=trial.retries,
+        rounds=trial.rounds or None,
+        resolved=trial.resolved,
     )

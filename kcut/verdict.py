@@ -27,6 +27,7 @@ from kcut.rates import point_rule, rate_of
 from kcut.schedule import runs_again
 from kcut.stats.binomial import binomial_bound
 from kcut.summary import averaged, final_trials, of_cohort, summarise, task_results, trial_rows
+from kcut.treatment import of_treatment, rework_of, treatment_of
 
 #: A run that goes on until it is decided ends invalid if more than a quarter of so many pairs stay void.
 UNCAPPED_K = 20
@@ -128,7 +129,10 @@ def assemble(run: RunRecord, attempts: Sequence[TrialRecord]) -> Artifact:
     """
     plan = run.plan
     counted = _counted(plan, attempts, partial=any(warn.code == "budget-stop" for warn in run.warnings))
-    with_, without = counted.cohorts
+    with_, without = (
+        side.model_copy(update={"rework": rework_of(plan, counted.attempts, cohort)})
+        for side, cohort in zip(counted.cohorts, (Cohort.WITH, Cohort.WITHOUT), strict=True)
+    )
     ruling = _rule(run, counted)
     keywords: dict[str, Any] = {"with": with_, "pass": ruling.passed}  # no names that Python would take
     return Artifact(
@@ -143,6 +147,7 @@ def assemble(run: RunRecord, attempts: Sequence[TrialRecord]) -> Artifact:
         decision=ruling.decision,
         run_id=run.run_id,
         ts=run.ts,
+        treatment=treatment_of(plan, counted.attempts),
         component_digest=None if plan.toggle is None else plan.toggle.digest,
         base=Base(commit=plan.checkout.base, dirty=plan.checkout.dirty),
         isolation=plan.checkout.isolation,
@@ -233,13 +238,13 @@ def _rule(run: RunRecord, counted: _Counted) -> _Ruling:
     invalid = _invalid(run, counted)
     warnings = [*run.warnings]
     if invalid is not None:
-        warnings += [invalid.warn, *of_run(attempts)]
+        warnings += [invalid.warn, *of_run(attempts), *of_treatment(plan, attempts)]
         decision = Decision(verdict="invalid", alpha=plan.alpha, delta=plan.delta, warnings=tuple(warnings))
         return _Ruling(False, invalid.note, decision)
     point = point_rule(with_, without, plan.min_gain, counted.tasks)
     decision = decide(plan, attempts, with_, without, counted.tasks)
     found = of_verdict(plan, attempts, with_, without, point=point, decision=decision, tasks=counted.tasks)
-    warnings += [*of_run(attempts), *found]
+    warnings += [*of_run(attempts), *of_treatment(plan, attempts), *found]
     decision = decision.model_copy(update={"after": counted.after or None, "warnings": tuple(warnings)})
     if plan.rule == "point":
         return _Ruling(point.passed, point.reason, decision)

@@ -41,6 +41,7 @@ LAYERS = (
         "rows",
         "sizing",
         "summary",
+        "treatment",
         "plan",
         "schedule",
         "scoreline",

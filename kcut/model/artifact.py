@@ -60,6 +60,27 @@ def when_known(default: Any = None) -> Any:
     return Field(default=default, exclude_if=_absent)
 
 
+class ReworkFinding(Record):
+    """What came of further attempts in a cohort: trials that made any, their rounds, and how many passed then."""
+
+    trials: Count
+    rounds: Count
+    resolved: Count
+
+
+class TreatmentFinding(Record):
+    """How a component that kcut switched reached the agent: in how many valid trials of a cohort the agent showed it,
+    and in how many WITH (of `trials_with` that tell) it was used. None where no agent tells.
+    """
+
+    kind: str
+    path: str
+    shown_with: Count | None = None
+    shown_without: Count | None = None
+    used_with: Count | None = None
+    trials_with: Count | None = None
+
+
 class CohortSummary(Record):
     """One cohort. `k` trials were planned, `valid` count; rates are over the valid ones, None at 0.
 
@@ -88,6 +109,7 @@ class CohortSummary(Record):
     void_cost_usd: Money | None = None
     median_cost_usd: Money | None = when_known()
     median_tokens: float | None = when_known()
+    rework: ReworkFinding | None = when_known()
 
 
 class Warn(Record):
@@ -212,6 +234,11 @@ class TrialRow(Record):
     tokens: TokenCounts | None = None
     timed_out: Flag = False
     task: str | None = when_known()
+    used: Count | None = when_known()
+    tamper: Count | None = when_known()
+    retries: Count | None = when_known()
+    rounds: Count | None = when_known()
+    resolved: Flag | None = when_known()
 
 
 class Artifact(Record):
@@ -232,6 +259,7 @@ class Artifact(Record):
     ts: str
     base: Base | None = None
     component_digest: str | None = None
+    treatment: TreatmentFinding | None = when_known()
     isolation: Literal["sealed", "worktree", "clone"] | None = None
     order: Order | None = None
     environment: Environment | None = None

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from kcut.model.artifact import Artifact, TaskResult
 from kcut.report.cells import Cell, overall
+from kcut.report.facts import fact_lines
 from kcut.report.table import Column, cells, columns, gain, passed, task_columns, task_rows
 from kcut.report.text import count, limited, plain
 from kcut.report.words import Line, verdict_lines
@@ -68,6 +69,7 @@ def render(artifact: Artifact, *, min_gain: str | None = None) -> str:
     if artifact.tasks:
         blocks.append(_task_table(artifact.tasks))
     blocks += map(_verdict, lines)
+    blocks += map(prose, fact_lines(artifact))
     warnings = artifact.decision.warnings if artifact.decision else ()
     if warnings:
         shown = [f"- warning {code(warn.code, 60)}: {prose(warn.advice)}" for warn in warnings[:MOST_WARNINGS]]

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from textwrap import wrap
 
 from kcut.model.artifact import Artifact, TaskResult, Warn
+from kcut.report.facts import fact_lines
 from kcut.report.table import cells, columns, task_columns, task_rows
 from kcut.report.text import pad, plain, shorten
 from kcut.report.text import width as text_width
@@ -43,6 +44,8 @@ def render(
     lines += [_verdict(line, color) for line in verdict_lines(artifact, min_gain=min_gain)]
     if artifact.rule == "evidence":
         lines.append(f"by --rule evidence the evidence counts: {'passed' if artifact.pass_ else 'not passed'}")
+    for line in fact_lines(artifact):
+        lines += wrap(line, width, subsequent_indent="  ", break_on_hyphens=False)
     for warn in warnings:
         lines += _warning(warn, color, width)
     return "\n".join(lines) + "\n"
