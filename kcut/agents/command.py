@@ -51,7 +51,7 @@ class Command:
 
     def read(self, run: Run | None, ending: Ending, last_error: str) -> Reading:
         """Nothing is known but that it was started."""
-        return Reading(NAME, responded=True, worked=True)
+        return Reading(NAME, terminal=True, responded=True, worked=True)
 
     def shows(self, opening: dict[str, Any], component: Component) -> bool | None:
         """Unknown."""

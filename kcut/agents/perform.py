@@ -12,10 +12,11 @@ from kcut.agents.adapter import Adapter, Component, Errand, Launch, Place
 from kcut.agents.brief import Brief, take_brief
 from kcut.agents.command import NAME as COMMAND
 from kcut.agents.component import known_as
+from kcut.agents.events import Run
 from kcut.agents.place import SIDECAR, environment, find_program, logged_in, open_place, write_private
-from kcut.agents.report import AgentReport
+from kcut.agents.report import AgentReport, Ending
 from kcut.agents.sidecar import Sidecar, parse_sidecar, sidecar_bytes
-from kcut.agents.values import DECODER, label, text
+from kcut.agents.values import DECODER, label
 from kcut.agents.watch import Watch
 from kcut.model.errors import KcutError, NotReady
 from kcut.model.outcome import Void
@@ -104,8 +105,9 @@ class _Run:
             if ran.error is not None:
                 raise NotReady(f"{adapter.name} could not be run: {ran.error}")
             report = self._judge(ran, watch, component)
-            version = report.usage.agent_version or _version(program, place, self.supervisors)
-            usage = _completed(report.usage, watch, errand, version)
+            usage = _completed(report.usage, adapter, watch, errand)
+            if usage.agent_version is None:
+                usage = replace(usage, agent_version=_version(program, place, self.supervisors))
             if brief is not None:
                 usage = _own(usage, spent, subtract=errand.resumes and adapter.cumulative)
             price = self.order.price
@@ -150,10 +152,10 @@ class _Run:
         """
         name, stopped = self.order.adapter.name, self.supervisors.stopped
         timed_out = ran.timed_out or stopped
+        report = None
         if name == COMMAND:
-            found = read_output(ran.stdout, ran.stderr, exit_code=ran.code, timed_out=timed_out)
-            report = found or AgentReport(COMMAND, None, late=False, usage=Usage(), why="command: it ended")
-        else:
+            report = read_output(ran.stdout, ran.stderr, exit_code=ran.code, timed_out=timed_out, sent_signal=stopped)
+        if report is None:
             report = classify(name, ran.stdout, ran.stderr, ran.code, timed_out=timed_out, sent_signal=stopped)
         if self.brief is None or component is None or watch.shown in {None, self.brief.present}:
             return report
@@ -218,11 +220,16 @@ def _both(first: Callable[[bytes], None], second: Callable[[bytes], None]) -> Ca
     return feed
 
 
-def _completed(usage: Usage, watch: Watch, errand: Errand, version: str | None) -> Usage:
+def _completed(usage: Usage, adapter: Adapter, watch: Watch, errand: Errand) -> Usage:
     """With the model and the version that only the stream's beginning or the command line tell."""
-    opening = watch.opening or {}
-    model = usage.model or label(text(opening.get("model")).partition("[")[0]) or label(errand.model)
-    return replace(usage, model=model, agent_version=version or label(opening.get("claude_code_version")))
+    opening = Usage()
+    if watch.opening is not None:
+        opening = adapter.read(Run((watch.opening,), None, cut=False, end=0), Ending(None), "").usage
+    return replace(
+        usage,
+        model=usage.model or opening.model or label(errand.model),
+        agent_version=usage.agent_version or opening.agent_version,
+    )
 
 
 def _own(usage: Usage, spent: Path, *, subtract: bool) -> Usage:

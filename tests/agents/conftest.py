@@ -1,18 +1,20 @@
-"""The real agent CLIs, each with a scripted model server that a module's tests share; `kcut agent` as a trial has it."""
+"""The real agent CLIs, each with a scripted model server that a module's tests share, run by `kcut agent`."""
 
 import functools
 import json
 import os
-import subprocess
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from tests.agents.servers import AnthropicServer, GeminiServer, OpenAIServer, Scripted
 from tests.conftest import Kcut, Repo
+
+if TYPE_CHECKING:
+    import subprocess
 
 MODULES = Path(__file__).parent / "node_modules"
 #: Where npm puts the programs themselves. Started directly, there is no wrapper process.
