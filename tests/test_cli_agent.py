@@ -22,7 +22,8 @@ INIT = {
 }  # fmt: skip
 RESULT = {
     "type": "result", "subtype": "success", "is_error": False, "result": "Done.", "session_id": SESSION,
-    "num_turns": 2, "total_cost_usd": 0.25, "usage": {"input_tokens": 20, "output_tokens": 10}, "permission_denials": [],
+    "num_turns": 2, "total_cost_usd": 0.25, "usage": {"input_tokens": 20, "output_tokens": 10},
+    "permission_denials": [],
 }  # fmt: skip
 SAID = {
     "type": "assistant",

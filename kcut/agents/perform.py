@@ -140,7 +140,7 @@ class _Run:
             cwd=errand.cwd,
             env=environment(self.environ, self.brief, place, launch),
             timeout=self.order.timeout,
-            grace=GRACE if self.brief is None else GRACE_IN_TRIAL,
+            grace=GRACE_IN_TRIAL if self.environ.get(SIDECAR) else GRACE,
             keep=TAIL,
             hear=(_both(self.listeners.out, watch.feed), _Lines(self.order.adapter, watch, self.listeners.err).feed),
         )
