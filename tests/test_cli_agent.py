@@ -326,6 +326,31 @@ def test_in_a_trial_an_agent_that_cannot_start_voids_it(trial: Trial) -> None:
     assert trial.sidecar() == {"agent": "claude", "void": "startup"}
 
 
+def test_options_stand_in_the_configuration_too(trial: Trial) -> None:
+    trial.repo.write("kcut.toml", '[agent.claude]\nmodel = "claude-x"\narg = ["--foo"]\n')
+    trial.stand_in(INIT, SAID, RESULT, code=DUMP)
+    assert trial.run(env={"KCUT_AGENT_CLAUDE_EFFORT": "low"}).returncode == 0
+    args = seen(trial)["args"]
+    assert args[args.index("--model") + 1] == "claude-x"
+    assert args[args.index("--effort") + 1] == "low"
+    assert "--foo" in args
+    trial.repo.write("kcut.toml", '[agent.claude]\nmodle = "claude-x"\n')
+    done = trial.run()
+    assert (done.returncode, "did you mean: model" in done.stderr) == (2, True)
+
+
+def test_prices_turn_tokens_into_money(trial: Trial, tmp_path: Path) -> None:
+    prices = tmp_path / "prices.toml"
+    prices.write_text('["gpt-5.5"]\ninput = 1\noutput = 10\n')
+    run = RECORDED["codex-cx_basic"]
+    trial.stand_in(run.stdout)
+    for model, cost in (("gpt-5.5", 0.003), ("gpt-unheard-of", None)):
+        assert trial.run("--prices", str(prices), "--model", model, cli="codex").returncode == 0
+        assert trial.sidecar().get("cost_usd") == cost
+    done = trial.run("--prices", "missing.toml", cli="codex")
+    assert (done.returncode, "missing.toml" in done.stderr) == (2, True)
+
+
 def test_a_command_of_any_kind(trial: Trial) -> None:
     prompt = "say {prompt_file} and {prompt}"
     words = ("agent", "command", "--prompt", prompt, "--", "sh", "-c", 'echo "$1"; cat "$2"; exit 3', "x")
@@ -396,7 +421,8 @@ def test_an_adapter_of_another_package(repo: Repo, kcut: Kcut, tmp_path: Path) -
     program.parent.mkdir()
     program.write_text('#!/bin/sh\necho "$MINE $*"\n')
     program.chmod(0o755)
-    env = {"PYTHONPATH": str(package), "PATH": f"{program.parent}:{os.environ['PATH']}"}
+    # a variable of its own gets it a Python that looks for packages anew
+    env = {"PYTHONPATH": str(package), "PYTHONNOUSERSITE": "1", "PATH": f"{program.parent}:{os.environ['PATH']}"}
     done = kcut("agent", "mine", "--prompt", "hello", cwd=repo.path, env=env)
     assert (done.returncode, done.stdout) == (0, "1 --ask hello\n"), done.stderr
     assert "mine" in kcut("agent", "-h", env=env).stdout

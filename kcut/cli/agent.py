@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kcut.cli.common import emit_json, json_option
+from kcut.cli.config import ConfiguredCommand
 from kcut.cli.options import DURATION
 from kcut.model.errors import EXIT_PASS, UsageFault
 
@@ -98,13 +99,19 @@ def _command_of(name: str) -> click.Command:
             ),
             click.Option(["--arg"], multiple=True, metavar="ARG", help="One more argument of the CLI; repeatable."),
             click.Option(["--executable"], metavar="PATH", help="The CLI's program, if it is not on the PATH."),
+            click.Option(
+                ["--prices"],
+                metavar="FILE",
+                type=click.Path(path_type=Path),
+                help="Prices of models (TOML), for a CLI that reports tokens and no cost.",
+            ),
         ]
 
     def run(**options: Any) -> int:
         return _run(name, **options)
 
     settings = {"ignore_unknown_options": False, "allow_interspersed_args": not takes_words}
-    return click.Command(
+    return ConfiguredCommand(
         name, params=params, callback=run, help=_RUNS.get(name, f"Run {name}."), context_settings=settings
     )
 
@@ -121,6 +128,7 @@ def _run(
     max_turns: int | None = None,
     arg: tuple[str, ...] = (),
     executable: str | None = None,
+    prices: Path | None = None,
     words: tuple[str, ...] = (),
 ) -> int:
     from kcut.agents.adapter import Errand
@@ -128,6 +136,7 @@ def _run(
     from kcut.agents.registry import find_adapter
     from kcut.cli.checkout import current_folder
     from kcut.model.errors import Interrupted
+    from kcut.prices import read_prices
     from kcut.system.proc import Supervisors
     from kcut.system.signals import StopSignals
 
@@ -140,7 +149,8 @@ def _run(
         max_turns=max_turns,
         args=words or arg,
     )
-    order = Order(adapter, errand, executable=executable, timeout=timeout)
+    price = None if prices is None else read_prices(prices).cost
+    order = Order(adapter, errand, executable=executable, timeout=timeout, price=price)
     listeners = Listeners(_passed_on(1), _passed_on(2), _teller() if verbose else lambda _line: None)
     with StopSignals() as stop, Supervisors() as supervisors:
         stop.on_stop(supervisors.stop, supervisors.kill)

@@ -112,7 +112,7 @@ def _table(settings: Settings, ctx: click.Context) -> Mapping[str, Any]:
 def _hold_commands(settings: Settings, table: Mapping[str, Any], group: click.Group, inner: click.Context) -> None:
     """UsageFault if the table of a group holds anything but tables of its commands."""
     for key, value in table.items():
-        if key not in group.commands or not isinstance(value, dict):
+        if key not in group.list_commands(inner) or not isinstance(value, dict):
             raise UsageFault(
                 f"{settings.path.name}: {plain(key)} in {settings.heading(group.name or '')} is no command's table",
                 remedy=f"write options below {settings.heading(table_name(inner))}",
