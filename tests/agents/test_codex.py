@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from tests.agents.conftest import SESSION, Agent
+from tests.conftest import Repo
 
 WRITES = {"name": "exec_command", "input": {"cmd": "echo made > out.txt"}}
 TWO_TURNS = {"turns": [{"text": "Writing.", "tools": [WRITES]}, {"text": "Done."}]}
@@ -87,12 +88,18 @@ SKILL = "---\nname: tidy\ndescription: SKILLMARK\n---\nSKILLBODY\n"
 HOOK = {"hooks": {"PreToolUse": [{"matcher": "*", "hooks": [{"type": "command", "command": "touch fired"}]}]}}
 
 
-def test_components_of_the_project_reach_it(codex: Agent) -> None:
+@pytest.mark.parametrize("sealed", [False, True])
+def test_components_of_the_project_reach_it(codex: Agent, sealed: bool) -> None:
     codex.repo.write(".agents/skills/tidy/SKILL.md", SKILL)
     codex.repo.write("AGENTS.md", "RULEMARK\n")
     codex.repo.write(".codex/hooks.json", json.dumps(HOOK))
     codex.repo.write(".codex/config.toml", 'developer_instructions = "CONFIGMARK"\n')
     codex.repo.commit()
+    if sealed:  # as a trial's worktree is: one of a bare repository
+        hub, worktree = codex.scratch / "hub", codex.scratch / "worktree"
+        codex.repo.git("clone", "-q", "--bare", ".", str(hub))
+        codex.repo.git("-C", str(hub), "worktree", "add", "-q", "--detach", str(worktree))
+        codex.repo = Repo(worktree)
     codex.brief(component={"name": "tidy", "kind": "skill"}, present=True)
     call = {"name": "exec_command", "input": {"cmd": "cat .agents/skills/tidy/SKILL.md"}}
     sidecar = codex.run(script={"turns": [{"tools": [call]}, {"text": "Done."}]})

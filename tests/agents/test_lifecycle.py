@@ -116,6 +116,13 @@ def test_a_server_that_says_nothing(claude: Agent) -> None:
 LOOK = {"name": "Bash", "input": {"command": "ls", "description": "look"}}
 
 
+def test_the_trap_sees_what_would_leave(claude: Agent) -> None:
+    claude.env |= {"ANTHROPIC_BASE_URL": "https://model.invalid"}
+    with pytest.raises(AssertionError):
+        claude.run()
+    assert set(claude.server.egress) == {"model.invalid:443"}
+
+
 #: Another user may not reach the Python that runs the tests, but the system's, which takes the same packages.
 PYTHONS = (sys.executable, "/usr/bin/python3")
 PACKAGES = os.pathsep.join([str(Path(__file__).parents[2]), sysconfig.get_path("platlib")])
