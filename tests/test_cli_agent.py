@@ -256,6 +256,7 @@ def test_a_stubborn_agent_is_ended_with_all_it_started(trial: Trial, signum: sig
     while not ((trial.repo.path / "began").exists() and (trial.repo.path / "tool").exists()):
         assert time.monotonic() < deadline
         time.sleep(0.02)
+    trial.out.write_text('{"cost_usd": 0}')  # not the agent's to write
     process.send_signal(signum)
     _, stderr = process.communicate(timeout=60)
     assert process.returncode == 128 + signum, stderr
@@ -322,8 +323,10 @@ def test_what_cannot_be_done_is_said(repo: Repo, kcut: Kcut, words: list[str], m
 
 
 def test_in_a_trial_an_agent_that_cannot_start_voids_it(trial: Trial) -> None:
-    assert trial.kcut("agent", "claude", "--prompt", "a", "--executable", "/no", env=trial.env).returncode == 2
-    assert trial.sidecar() == {"agent": "claude", "void": "startup"}
+    for words in (("--prompt", "a", "--executable", "/no"), ("--prompt-file", "missing"), ()):
+        trial.out.write_text('{"cost_usd": 7}')
+        assert trial.kcut("agent", "claude", *words, env=trial.env).returncode == 2
+        assert trial.sidecar() == {"agent": "claude", "void": "startup"}
 
 
 def test_options_stand_in_the_configuration_too(trial: Trial) -> None:

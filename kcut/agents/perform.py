@@ -18,7 +18,7 @@ from kcut.agents.report import AgentReport, Ending
 from kcut.agents.sidecar import Sidecar, parse_sidecar, sidecar_bytes
 from kcut.agents.values import DECODER, label
 from kcut.agents.watch import Watch
-from kcut.model.errors import KcutError, NotReady
+from kcut.model.errors import NotReady
 from kcut.model.outcome import Void
 from kcut.model.trial import Tokens, Usage
 from kcut.system.files import read_regular, write_atomic
@@ -65,16 +65,14 @@ class Listeners:
 
 
 def perform(order: Order, environ: Mapping[str, str], supervisors: Supervisors, listeners: Listeners) -> Done:
-    """Run the agent to its end and write the sidecar.
+    """Run the agent to its end and write the sidecar. NotReady or UsageFault if it could not be started."""
+    _discard(environ)
+    return _Run(order, take_brief(environ), environ, supervisors, listeners).perform()
 
-    NotReady or UsageFault if it could not be started; in a trial its sidecar says `startup` then.
-    """
-    brief = take_brief(environ)
-    try:
-        return _Run(order, brief, environ, supervisors, listeners).perform()
-    except KcutError:
-        _record(environ, Sidecar(Usage(), Void.STARTUP, agent=order.adapter.name))
-        raise
+
+def record_unstarted(name: str, environ: Mapping[str, str]) -> None:
+    """Say in the sidecar that the agent of that name could not be started, so that the trial is void."""
+    _record(environ, Sidecar(Usage(), Void.STARTUP, agent=label(name)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,6 +181,8 @@ class _Run:
         )
         if report.void is not None or not stopped:
             _record(self.environ, sidecar)
+        else:
+            _discard(self.environ)
         if report.void is not None:
             code = EXIT_VOID
         else:
@@ -276,9 +276,16 @@ def _version(program: str, place: Place, supervisors: Supervisors) -> str | None
     return label(found[0].decode()) if found else None
 
 
+def _discard(environ: Mapping[str, str]) -> None:
+    """No sidecar of an earlier round, or of the agent's own making, is left."""
+    if path := environ.get(SIDECAR):
+        with contextlib.suppress(OSError):
+            Path(path).unlink()
+
+
 def _record(environ: Mapping[str, str], sidecar: Sidecar) -> None:
     """Write the sidecar, if there is a trial that reads it."""
-    if (path := environ.get(SIDECAR)) is None or not path:
+    if not (path := environ.get(SIDECAR)):
         return
     try:
         write_atomic(Path(path), sidecar_bytes(sidecar))

@@ -10,7 +10,7 @@ import click
 from kcut.cli.common import emit_json, json_option
 from kcut.cli.config import ConfiguredCommand
 from kcut.cli.options import DURATION
-from kcut.model.errors import EXIT_PASS, UsageFault
+from kcut.model.errors import EXIT_PASS, Interrupted, KcutError, UsageFault
 
 if TYPE_CHECKING:
     from kcut.agents.adapter import Adapter
@@ -108,7 +108,17 @@ def _command_of(name: str) -> click.Command:
         ]
 
     def run(**options: Any) -> int:
-        return _run(name, **options)
+        from kcut.agents.perform import record_unstarted
+
+        try:
+            done, signum = _run(name, **options)
+        except KcutError:
+            record_unstarted(name, os.environ)
+            raise
+        if signum is not None:
+            raise Interrupted(f"stopped; {done.report.why}", signum=signum)
+        _say(done)
+        return done.exit_code
 
     settings = {"ignore_unknown_options": False, "allow_interspersed_args": not takes_words}
     return ConfiguredCommand(
@@ -130,12 +140,12 @@ def _run(
     executable: str | None = None,
     prices: Path | None = None,
     words: tuple[str, ...] = (),
-) -> int:
+) -> "tuple[Done, int | None]":
+    """Run the agent; returns what became of it, and the signal that told kcut to stop."""
     from kcut.agents.adapter import Errand
     from kcut.agents.perform import Listeners, Order, perform
     from kcut.agents.registry import find_adapter
     from kcut.cli.checkout import current_folder
-    from kcut.model.errors import Interrupted
     from kcut.prices import read_prices
     from kcut.system.proc import Supervisors
     from kcut.system.signals import StopSignals
@@ -155,10 +165,7 @@ def _run(
     with StopSignals() as stop, Supervisors() as supervisors:
         stop.on_stop(supervisors.stop, supervisors.kill)
         done = perform(order, os.environ, supervisors, listeners)
-    if stop.signum is not None:
-        raise Interrupted(f"stopped; {done.report.why}", signum=stop.signum)
-    _say(done)
-    return done.exit_code
+    return done, stop.signum
 
 
 def _say(done: "Done") -> None:
