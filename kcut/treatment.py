@@ -111,7 +111,7 @@ def _spec_edited(attempts: Sequence[TrialRecord]) -> Iterator[Warn]:
         yield Warn(
             code="spec-edited",
             evidence={"trials": names[:10], "count": len(names)},
-            advice=f"{names[0]}{_more(names)} changed the spec, which had no effect: tell the agent to leave it alone",
+            advice=f"{names[0]}{_more(names)} changed the spec, to no effect: tell the agent to leave it alone",
         )
 
 

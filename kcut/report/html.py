@@ -14,6 +14,7 @@ from importlib.resources import files
 from kcut.model.artifact import Artifact, Warn
 from kcut.report.cells import Cell, overall
 from kcut.report.charts import figures
+from kcut.report.facts import fact_lines
 from kcut.report.figure import Absent, Figure, Table
 from kcut.report.html_parts import origin, table, trials
 from kcut.report.table import cells, columns, gain, passed, task_columns, task_rows
@@ -113,6 +114,7 @@ def _section(cell: Cell, key: str, level: int, data: list[str]) -> str:
     for line in verdict_lines(artifact, min_gain=cell.min_gain):
         text = f"<b>{escape(line.label)}: {escape(line.word)}</b> - {escape(line.text)}"
         lines.append(f'<p class="verdict {_TONE[line.word]}">{text}</p>\n')
+    lines += [f'<p class="sub">{escape(line)}</p>\n' for line in fact_lines(artifact)]
     cohorts = (("with", artifact.with_), ("without", artifact.without))
     rows = [[escape(text) for text in cells(name, cohort)] for name, cohort in cohorts]
     lines.append(table(columns(artifact), rows, "both cohorts"))
