@@ -9,11 +9,14 @@ from kcut.agents.claude import Claude
 from kcut.agents.codex import Codex
 from kcut.agents.command import Command
 from kcut.agents.gemini import Gemini
+from kcut.agents.opencode import Opencode
 from kcut.model.errors import NotReady, UsageFault
 
 #: The entry point group of adapters; an entry names an adapter object, or a class that makes one without arguments.
 GROUP = "kcut.agents"
-BUILT_IN: dict[str, Adapter] = {adapter.name: adapter for adapter in (Claude(), Codex(), Gemini(), Command())}
+BUILT_IN: dict[str, Adapter] = {
+    adapter.name: adapter for adapter in (Claude(), Codex(), Gemini(), Opencode(), Command())
+}
 
 
 def adapter_names() -> tuple[str, ...]:

@@ -38,6 +38,7 @@ _RUNS = {
     "claude": "Run Claude Code.",
     "codex": "Run Codex.",
     "gemini": "Run Gemini CLI.",
+    "opencode": "Run opencode.",
     "command": "Run any other agent: a command with {prompt} or {prompt_file} in its words.",
     CLASSIFY: "Say what the output of an agent CLI means: ran, or void and why.",
 }
