@@ -98,6 +98,7 @@ def test_what_the_agent_gets_and_what_is_written(trial: Trial, home: Path) -> No
     assert got["home"] == []
     assert not [name for name in got["env"] if name.startswith(("HARNESS_TRIAL_", "HARNESS_COMPONENT"))]
     assert got["env"]["HARNESS_SEED"] == "7"
+    assert got["env"]["PWD"] == str(trial.repo.path)
     assert got["env"]["GIT_CONFIG_GLOBAL"] == str(home / ".gitconfig")
     assert ("IS_SANDBOX" in got["env"]) == (os.geteuid() == 0)
     for word in (["--model", "claude-x"], ["--effort", "high"], ["--max-turns", "9"], ["--session-id", SESSION]):

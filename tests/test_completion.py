@@ -68,7 +68,7 @@ def test_bash_registers_the_function(command: Path, repo: Repo) -> None:
 
 def test_bash_offers_commands_and_options(complete: Complete) -> None:
     assert complete("hist") == ["history"]
-    assert complete("c") == ["checkpoint", "check", "clean", "completion"]
+    assert complete("c") == ["checkpoint", "check", "components", "clean", "completion"]
     assert {"benchmark", "history", "report", "doctor"} <= set(complete(""))
     assert complete("history", "--j") == ["--json"]
     assert complete("report", "--format", "") == ["terminal", "json", "markdown", "html", "junit", "csv"]

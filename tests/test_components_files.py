@@ -264,6 +264,8 @@ def test_nearest_names_and_the_places_that_were_looked_at(repo: Repo) -> None:
     repo.commit()
     checkout = inspect(repo.path)
     assert nearest(checkout, "tidy-import") == ("tidy-imports",)
+    assert nearest(checkout, "./.claude/skills/tidy-imports/") == ("tidy-imports",)
+    assert nearest(checkout, ".claude/skills/tidy-imports/SKILL.md") == ("tidy-imports",)
     assert nearest(checkout, "CLAUDE.md") == ("packages/a/CLAUDE.md",)
     assert nearest(checkout, "packages/a/CLAUDE.md#Tests") == ("packages/a/CLAUDE.md#Testing",)
     assert ".claude/skills/x/SKILL.md" in looked_for("x")
@@ -285,6 +287,20 @@ def test_started_in_a_folder_the_names_are_those_of_the_root(repo: Repo) -> None
 def test_dot_claude_that_is_a_file(repo: Repo) -> None:
     repo.write(".claude", "x")
     assert look(repo, "tidy") is None
+
+
+@pytest.mark.parametrize("way", ["file", "link"])
+def test_a_base_with_something_else_in_the_way(repo: Repo, way: str) -> None:
+    (repo.path / ".claude").mkdir()
+    if way == "file":
+        repo.write(".claude/skills", "x")
+    else:
+        (repo.path / ".claude/skills").symlink_to("/nowhere")
+    repo.commit()
+    (repo.path / ".claude/skills").unlink()
+    put_skill(repo, ".claude/skills/tidy")
+    with pytest.raises(UsageFault, match=r"'\.claude/skills' is something else"):
+        look(repo, "tidy")
 
 
 def test_sizes_and_unreadable_files_are_one_sentence(repo: Repo) -> None:

@@ -136,7 +136,7 @@ class _Run:
         return self.supervisors.run(
             argv,
             cwd=errand.cwd,
-            env=environment(self.environ, self.brief, place, launch),
+            env=environment(self.environ, self.brief, place, launch, errand.cwd),
             timeout=self.order.timeout,
             grace=GRACE_IN_TRIAL if self.environ.get(SIDECAR) else GRACE,
             keep=TAIL,

@@ -48,7 +48,9 @@ def open_place(environ: Mapping[str, str], *, goes_on: bool) -> Iterator[tuple[P
             remove_tree(root)
 
 
-def environment(environ: Mapping[str, str], brief: Brief | None, place: Place, launch: Launch) -> dict[str, str]:
+def environment(
+    environ: Mapping[str, str], brief: Brief | None, place: Place, launch: Launch, cwd: Path
+) -> dict[str, str]:
     """What the agent sees: the caller's variables, but nothing that tells of the trial, the cohort or a home."""
     env = clean_environment(environ)
     hidden = (SIDECAR, BRIEF, *_USERS)
@@ -59,7 +61,8 @@ def environment(environ: Mapping[str, str], brief: Brief | None, place: Place, l
     identity = environ.get("GIT_CONFIG_GLOBAL") or _git_config(environ)
     if identity:
         env["GIT_CONFIG_GLOBAL"] = identity
-    return env | {"HOME": str(place.home), "TMPDIR": str(place.temporary)} | dict(launch.env)
+    # some CLIs work where PWD says, not where they are
+    return env | {"HOME": str(place.home), "TMPDIR": str(place.temporary), "PWD": str(cwd)} | dict(launch.env)
 
 
 def _git_config(environ: Mapping[str, str]) -> str | None:

@@ -8,6 +8,8 @@ from kcut.components.sides import Base, landing
 from kcut.components.treatment import REGULAR, Edits, File
 from kcut.model.errors import UsageFault
 
+_KEPT = File(0, b"")
+
 
 class Cohort:
     """The files that a cohort's trials start with. Paths may pass through links of the base."""
@@ -53,11 +55,33 @@ class Cohort:
     def put_data(self, path: str, data: bytes) -> None:
         """Give a file other bytes, its mode kept; a new one is an ordinary file."""
         file = self.read(path)
+        if self._base.names(self.real(path)):
+            raise UsageFault(f"{path!r} is a folder in the base", remedy="name a file")
         self.put(self.real(path), File(REGULAR if file is None else file.mode, data))
 
     def edits(self) -> Edits:
-        """What sets the cohort's tree apart from the base's."""
+        """What sets the cohort's tree apart from the base's.
+
+        Raises UsageFault if a file would stand where a folder stands: the base has something else there.
+        """
+        for path, file in self._edits.items():
+            other = self._in_the_way(path) if file is not None else None
+            if other is not None:
+                raise UsageFault(
+                    f"{path!r} cannot be put into the base, where {other!r} is something else",
+                    remedy=f"commit {other!r} as the checkout has it, then run again",
+                )
         return {path: file for path, file in sorted(self._edits.items()) if self._differs(path, file)}
+
+    def _in_the_way(self, path: str) -> str | None:
+        """A file or link that stays where a folder of the path has to be; the path, if a folder stays there."""
+        parts = path.split("/")
+        for above in ("/".join(parts[:depth]) for depth in range(1, len(parts))):
+            held = self._edits[above] if above in self._edits else self._base.read(above)
+            if held is not None:
+                return above
+        stays = (each for each in self._base.below(path) if each != path and self._edits.get(each, _KEPT) is not None)
+        return path if next(stays, None) is not None else None
 
     def _differs(self, path: str, file: File | None) -> bool:
         if file is None:
@@ -67,7 +91,7 @@ class Cohort:
 
 def broken(where: str, path: str, error: jsontext.NotJson) -> UsageFault:
     """The error for a settings file that is no JSON."""
-    return UsageFault(f"{path!r} of {where} cannot be changed: {error}", remedy="mend the file, then run again")
+    return UsageFault(f"{path!r} of {where} cannot be used: {error}", remedy="mend the file, then run again")
 
 
 def digest(parts: Mapping[str, File]) -> str:

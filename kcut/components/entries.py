@@ -18,11 +18,20 @@ _HOOKS = "hooks"
 
 
 class HookEntry(NamedTuple):
-    """One hook: the event, the rest of its group (such as the matcher), and itself."""
+    """One hook: the event, the rest of its group (such as the matcher), and itself.
+
+    `whole` is the number of its group, if that holds nothing but hooks of the component; else None.
+    """
 
     event: str
     group: dict[str, Any]
     hook: Any
+    whole: int | None
+
+    @property
+    def spelled(self) -> str:
+        """One spelling for equal hooks, whatever groups they stand in."""
+        return jsontext.canonical([self.event, self.group, self.hook])
 
 
 def hook_entries(text: str, script: str) -> list[HookEntry]:
@@ -45,11 +54,19 @@ def without_hooks(text: str, script: str) -> str:
 
 
 def with_hooks(text: str, entries: list[HookEntry]) -> str:
-    """The text with the entries, each in the group that is like its own, last there. KeyError if it cannot be."""
+    """The text with the entries: whole groups as such, others in the group that is like theirs, last there.
+
+    KeyError if it cannot be.
+    """
+    begun: dict[tuple[str, int], int] = {}
     for entry in entries:
         node = jsontext.look(text, (_HOOKS, entry.event))
         groups = node.value if node is not None else []
-        at = next((n for n, group in enumerate(groups) if _is_like(group, entry)), None)
+        if entry.whole is None:
+            at = next((n for n, group in enumerate(groups) if _is_like(group, entry)), None)
+        else:
+            at = begun.get((entry.event, entry.whole))
+            begun.setdefault((entry.event, entry.whole), len(groups))
         if at is None:
             made = {**entry.group, _HOOKS: [entry.hook]}
             text = jsontext.put(text, (_HOOKS, entry.event, len(groups)), made)
@@ -111,10 +128,13 @@ def _mentioning(text: str, script: str) -> Iterator[tuple[Way, HookEntry]]:
     for event, groups in events.items():
         for number, group in enumerate(groups if isinstance(groups, list) else []):
             hooks = group.get(_HOOKS) if isinstance(group, dict) else None
-            for at, hook in enumerate(hooks if isinstance(hooks, list) else []):
-                if mentions(hook, script):
-                    rest = {key: value for key, value in group.items() if key != _HOOKS}
-                    yield (_HOOKS, event, number, _HOOKS, at), HookEntry(event, rest, hook)
+            if not isinstance(hooks, list):
+                continue
+            ours = [at for at, hook in enumerate(hooks) if mentions(hook, script)]
+            rest = {key: value for key, value in group.items() if key != _HOOKS}
+            whole = number if len(ours) == len(hooks) else None
+            for at in ours:
+                yield (_HOOKS, event, number, _HOOKS, at), HookEntry(event, rest, hooks[at], whole)
 
 
 def _is_like(group: Any, entry: HookEntry) -> bool:

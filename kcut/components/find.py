@@ -27,10 +27,10 @@ _SETTINGS_FILES = {"settings.json", "settings.local.json"}
 def find_component(checkout: Checkout, name: str, tree: str, *, reader: Reader | None = None) -> Treatment | None:
     """How to give the component of that name to one cohort and keep it from the other; None if there is none.
 
-    `name` may say the kind, as in `skill:tidy`. `tree` is the tree, or commit, that trials start from; the content is
-    that of the checkout now, else of the tree, which `reader` can read if the checkout's repository cannot.
-    Raises UsageFault if the name means two components, or if what it
-    means cannot be read, is too large, or leads out of the checkout.
+    `name` may say the kind, as in `skill:tidy`. `tree` is the tree, or commit, that trials start from, read by
+    `reader` if it is not in the checkout's repository; the content is that of the checkout now, else of the tree.
+    Raises UsageFault if the name means two components, or if what it means cannot be read, is too large, or leads out
+    of the checkout.
     """
     scene = _scene(checkout, tree, reader)
     kind, bare = split_kind(name)
@@ -104,10 +104,12 @@ def split_kind(name: str) -> tuple[Kind | None, str]:
     return (kind, rest) if kind is not None and rest else (None, name)
 
 
-def known_names(checkout: Checkout) -> tuple[str, ...]:
-    """The names of all components that lie by themselves, in the checkout and in the base."""
+def known_paths(checkout: Checkout) -> dict[str, str]:
+    """The paths of all components that lie by themselves, in the checkout and in the base, with their names."""
     scene = _scene(checkout, checkout.base)
-    return tuple(dict.fromkeys(each.name for side in (scene.here, scene.base) for each in scene.places(side)))
+    known = [each for side in (scene.here, scene.base) for each in scene.places(side)]
+    # several servers stand in one file, which then means none of them
+    return {(each.path if each.kind != "mcp" else f"{each.path}#{each.name}"): each.name for each in known}
 
 
 def headings(checkout: Checkout, name: str) -> tuple[str, ...]:
@@ -126,8 +128,8 @@ def headings(checkout: Checkout, name: str) -> tuple[str, ...]:
 
 def _scene(checkout: Checkout, tree: str, reader: Reader | None = None) -> Scene:
     git = checkout.git()
-    reads = Reader(git, checkout.git_dir) if reader is None else reader
-    return Scene(Here(checkout.root), Base(reads, lambda: reads.entries(tree)), git)
+    opened = reader or Reader(git, checkout.git_dir)
+    return Scene(Here(checkout.root), Base(opened, lambda: opened.entries(tree)), git)
 
 
 def _scene_at(root: Path) -> Scene:
@@ -212,7 +214,7 @@ def _section(side: Side, file: str, heading: str) -> Iterator[Found]:
     text = _markdown(side, path)
     found = sections.find(text, heading) if text is not None else ()
     if len(found) > 1:
-        told = " and ".join(f"{path}#{each.slug} (line {each.line})" for each in found)
+        told = " and ".join(f"{_shown(f'{path}#{each.slug}')} (line {each.line})" for each in found)
         raise UsageFault(f"{path!r} has {len(found)} sections {heading!r}", remedy=f"say which: {told}")
     for each in found:
         yield of_section(path, heading, text or "", each)
@@ -259,12 +261,17 @@ def _only(name: str, found: Sequence[Found]) -> Found:
     told = " and ".join(f"the {each.kind} {each.path!r}" for each in found)
     kinds = list(dict.fromkeys(each.kind for each in found))
     if len(kinds) == len(found):
-        remedy = f"say which: {' or '.join(f'{kind}:{name}' for kind in kinds)}"
+        remedy = f"say which: {' or '.join(_shown(f'{kind}:{name}') for kind in kinds)}"
     elif kinds == ["hook"]:
-        remedy = f"say which by its file: {' or '.join(each.path.rpartition('/')[2] for each in found)}"
+        remedy = f"say which by its file: {' or '.join(_shown(each.path.rpartition('/')[2]) for each in found)}"
     else:
         remedy = "make them the same, or give one of them another name"
     raise UsageFault(f"the name {name!r} means {told}", remedy=remedy)
+
+
+def _shown(name: str) -> str:
+    """A name as it is typed; with escapes, if it holds what would act on a terminal."""
+    return name if name.isprintable() else ascii(name)
 
 
 def _listed(scene: Scene) -> tuple[Listed, ...]:

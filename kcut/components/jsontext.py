@@ -11,6 +11,8 @@ from typing import Any
 
 #: Deeper than any settings file, and far from the interpreter's own limit.
 DEEPEST = 100
+#: Larger than any settings file, in bytes.
+LIMIT = 4 << 20
 _BLANK = re.compile(r"(?:[ \t\r\n]+|//[^\r\n]*|/\*.*?\*/)*", re.DOTALL)
 _STRING = re.compile(r'"(?:[^"\\\x00-\x1f]|\\.)*"', re.DOTALL)
 _PLAIN = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null")
@@ -51,7 +53,9 @@ def parse(text: str) -> Node:
 
 
 def decode(data: bytes) -> str:
-    """The text of a file, its byte order mark kept. Raises NotJson if it is not UTF-8."""
+    """The text of a file, its byte order mark kept. Raises NotJson if it is not UTF-8, or no settings file's size."""
+    if len(data) > LIMIT:
+        raise NotJson(f"it is larger than {LIMIT >> 20} MiB")
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:

@@ -67,14 +67,13 @@ def of_manifest(scene: Scene, side: Side, place: Place, manifest: "Manifest") ->
     parts["manifest"] = as_part(canonical(described))
 
     def make(with_: Cohort, without: Cohort) -> tuple[str, ...]:
-        own = [path for path in (place.path, manifest.patch) if path is not None]
-        for cohort in (with_, without):  # what describes the component would tell the agent of it
-            cohort.drop(lies.path for path in own if (lies := resolve(scene.base, path)) is not None)
         gone = [path for glob in manifest.files for _, path in matching(scene.base, glob)]
         without.drop(gone)
         with_.drop(gone)
         for real, file in chosen.values():
             with_.put(real, file)
+        for cohort in (with_, without):  # what describes the component would tell the agent of it
+            cohort.drop(cohort.real(path) for path in (place.path, manifest.patch) if path is not None)
         touched = [_real_glob(with_, glob) for glob in manifest.files]
         for block in manifest.text:
             blocks.give(block, with_, without, told)
@@ -116,7 +115,7 @@ def matching(side: Side, glob: str) -> Iterator[tuple[str, str]]:
             )
         if side.kind(at) == _TREE:
             if not named or may_hold(glob, named):
-                inner = [name for name in side.names(at) if name != ".git"]
+                inner = [name for name in side.inside(at) if name != ".git"]
                 waiting += [(f"{named}/{name}".lstrip("/"), f"{at}/{name}".lstrip("/")) for name in inner]
         elif covers([glob], named) and not _is_state(at):
             yield named, at
@@ -211,10 +210,11 @@ def _is_json(value: Any) -> bool:
 
 
 def _fault(path: str, error: "ValidationError") -> UsageFault:
-    """The first thing wrong, in one sentence."""
+    """What is wrong, in one sentence."""
     from kcut.model.manifest import Command, JsonMerge, Manifest, Table, TextBlock
 
-    fault = error.errors(include_url=False, include_input=False)[0]
+    faults = error.errors(include_url=False, include_input=False)
+    fault = next((each for each in faults if each["type"] == "extra_forbidden"), faults[0])  # it tells the most
     *above, key = [str(part) for part in fault["loc"]] or [""]
     where = ".".join([*above, key])
     if fault["type"] == "extra_forbidden":

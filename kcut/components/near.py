@@ -3,7 +3,7 @@
 import difflib
 
 from kcut.components import places
-from kcut.components.find import headings, known_names, split_kind
+from kcut.components.find import headings, known_paths, split_kind
 from kcut.isolation.checkout import Checkout
 from kcut.model.errors import UsageFault
 
@@ -34,9 +34,15 @@ def nearest(checkout: Checkout, name: str) -> tuple[str, ...]:
     """At most three names of components of the checkout that are like `name`, the most like first."""
     _, bare = split_kind(name)
     try:
-        known = headings(checkout, bare) or known_names(checkout)
+        known, paths = headings(checkout, bare), {}
+        if not known:
+            paths = known_paths(checkout)
+            known = tuple(paths.values())
     except UsageFault:
         return ()
+    meant = paths.get((places.tidy_path(bare) or "").removesuffix(f"/{places.SKILL}"))
+    if meant is not None:  # its path was given
+        return (meant,)
     folded: dict[str, str] = {}
     for each in known:
         folded.setdefault(each.casefold(), each)

@@ -22,7 +22,7 @@ def of_hook(scene: Scene, side: Side, name: str, group: Sequence[Place]) -> Foun
     own = content(scene, side, place)
     texts = {path: scene.text(side, path) for path in entries.HOOK_FILES}
     told = {path: entries.hook_entries(text, place.path) for path, text in texts.items() if text is not None}
-    spellings = sorted({jsontext.canonical([*entry]) for found in told.values() for entry in found})
+    spellings = sorted({entry.spelled for found in told.values() for entry in found})
     parts = {os.path.basename(place.path): own.files[""]}  # noqa: PTH119  # a path of the tree
     parts |= {f"entry/{number}": as_part(spelling) for number, spelling in enumerate(spellings)}
 
@@ -48,7 +48,7 @@ def _hooks(path: str, script: str, wanted: list[entries.HookEntry], with_: Cohor
     bare = _EMPTY if text is None else entries.without_hooks(text, script)
     if had:
         without.put_data(path, bare.encode())
-    if list(map(jsontext.canonical, map(list, had))) != list(map(jsontext.canonical, map(list, wanted))):
+    if [entry.spelled for entry in had] != [entry.spelled for entry in wanted]:
         with_.put_data(path, bare.encode())
         _put(with_, path, entries.with_hooks, wanted)
     return {with_.real(path)}

@@ -31,6 +31,9 @@ class Side(Protocol):
     def names(self, folder: str) -> list[str]:
         """The names in a folder, sorted; none if there is no such folder. The last link is followed."""
 
+    def inside(self, folder: str) -> list[str]:
+        """As `names`, of a folder that is there. Raises UsageFault if it cannot be listed."""
+
     def read(self, path: str) -> File | None:
         """The file or link there, None if there is none. Raises UsageFault if it cannot be read."""
 
@@ -63,9 +66,16 @@ class Here:
     def names(self, folder: str) -> list[str]:
         """As `Side` says."""
         try:
-            return sorted(os.listdir(self._root / folder), key=os.fsencode)  # noqa: PTH208  # names, not paths
-        except (OSError, ValueError):
+            return self.inside(folder)
+        except (UsageFault, ValueError):
             return []
+
+    def inside(self, folder: str) -> list[str]:
+        """As `Side` says."""
+        try:
+            return sorted(os.listdir(self._root / folder), key=os.fsencode)  # noqa: PTH208  # names, not paths
+        except OSError as error:
+            raise UsageFault(f"{folder!r} cannot be listed: {error.strerror or error}") from error
 
     def read(self, path: str) -> File | None:
         """As `Side` says."""
@@ -129,6 +139,10 @@ class Base:
         """As `Side` says."""
         real = resolve(self, folder)
         return sorted(self._folders.get(real.path, ()), key=os.fsencode) if real is not None else []
+
+    def inside(self, folder: str) -> list[str]:
+        """As `Side` says."""
+        return self.names(folder)
 
     def read(self, path: str) -> File | None:
         """As `Side` says."""
@@ -226,7 +240,7 @@ def files(side: Side, path: str, what: str) -> dict[str, File]:
     while waiting:
         at = waiting.pop()
         if side.kind(at) == _TREE:
-            waiting += [f"{at}/{name}" if at else name for name in side.names(at) if name != ".git"]
+            waiting += [f"{at}/{name}" if at else name for name in side.inside(at) if name != ".git"]
             continue
         file = side.read(at)
         if file is None:
