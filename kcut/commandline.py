@@ -5,19 +5,19 @@ from decimal import Decimal
 from typing import Any
 
 from kcut.model.ask import Ask
-from kcut.model.plan import Plan
+from kcut.model.plan import AgentPlan, Plan
 
 #: Options that a plan holds under another name than `Ask`, and where.
 _CHECKOUT = {"base": "base_rev", "dirty": "dirty_mode", "copy": "copy_paths", "link": "link_paths"}
 #: The options with one value, in the order in which they are told.
 _VALUES = (
     *("alpha", "beta", "delta", "stop", "objective", "margin", "rule", "min_gain", "out", "max_cost"),
-    *("setup", "timeout", "score_timeout", "setup_timeout", "void_retries", "agent_output"),
+    *("rework", "setup", "timeout", "score_timeout", "setup_timeout", "void_retries", "agent_output"),
     *("base", "isolation", "refs", "history", "dirty", "workdir", "keep", "jobs"),
 )
 _TIMES = {"timeout", "score_timeout", "setup_timeout"}
 _LISTS = ("protect", "unprotect", "copy", "link")
-_FLAGS = ("confirm_harm", "isolate_home", "logs")
+_FLAGS = ("rework_output", "confirm_harm", "isolate_home", "logs")
 
 
 def words(plan: Plan, *, k: int | None = None) -> tuple[str, ...]:
@@ -32,8 +32,11 @@ def words(plan: Plan, *, k: int | None = None) -> tuple[str, ...]:
 def _work(plan: Plan) -> Iterator[str]:
     """What is run, and how it is scored."""
     yield from ("--component", plan.component if plan.toggle is None else f"{plan.toggle.kind}:{plan.component}")
+    if plan.agent is not None:
+        yield from _agent(plan, plan.agent)
     if not plan.tasks:
-        yield from ("--task", plan.task)
+        if plan.agent is None:
+            yield from ("--task", plan.task)
         score, spec = plan.score, plan.spec.path if plan.spec is not None else None
     elif plan.tasks_file is None:
         raise ValueError("the plan does not name the file of its tasks")
@@ -46,6 +49,24 @@ def _work(plan: Plan) -> Iterator[str]:
         yield from ("--spec", spec)
     if plan.oracle is not None:
         yield from ("--oracle", plan.oracle.source)
+
+
+def _agent(plan: Plan, agent: AgentPlan) -> Iterator[str]:
+    """Who does the task, and what it is asked."""
+    yield from ("--agent", agent.name)
+    for option, value in (
+        ("--model", agent.model),
+        ("--effort", agent.effort),
+        ("--max-turns", agent.max_turns),
+        ("--agent-executable", agent.executable),
+        ("--prices", None if plan.prices is None else plan.prices.path),
+    ):
+        if value is not None:
+            yield from (option, str(value))
+    for arg in agent.args:
+        yield from ("--agent-arg", arg)
+    if plan.prompt is not None:
+        yield from ("--prompt", plan.prompt.text) if plan.prompt.path is None else ("--prompt-file", plan.prompt.path)
 
 
 def _number(plan: Plan, k: int) -> Iterator[str]:

@@ -7,7 +7,7 @@ from math import fsum
 from pathlib import Path
 
 from kcut.agents import AgentReport, classify, read_output
-from kcut.agents.errand import argv, write_errand
+from kcut.agents.errand import RUNS_AGENT, argv, write_brief, write_prompt
 from kcut.agents.sidecar import Sidecar, read_sidecar
 from kcut.checkpoint import Spec
 from kcut.evaluate import evaluate
@@ -197,24 +197,29 @@ class Steps:
         plan, work = self.bench.plan, self.work.plan
         if plan.agent is None or work.prompt is None:
             reads = plan.agent_output == "auto" or self.logs.wanted
-            self.found.task = self.shell("task", work.task, plan.timeout, reads=reads)
+            brief = self.brief() if RUNS_AGENT.search(work.task) else None
+            self.found.task = self.run("task", ("/bin/sh", "-c", work.task), plan.timeout, reads=reads, more=brief)
         else:
             self.found.task = self.ask(plan.agent, work.prompt.text)
         return self.found.task
 
     def ask(self, agent: AgentPlan, prompt: str, number: int = 0) -> Ran:
         """Have the agent do what the prompt says; `number` is the round, 0 for the first attempt."""
-        plan, scratch = self.bench.plan, self.worktree.scratch
-        brief = write_errand(
-            scratch,
-            prompt,
+        scratch = self.worktree.scratch
+        write_prompt(scratch, prompt)
+        phase, brief = f"rework-{number}" if number else "task", self.brief(number)
+        return self.run(phase, argv(agent, scratch), self.bench.plan.timeout, reads=True, more=brief)
+
+    def brief(self, number: int = 0) -> dict[str, str]:
+        """Write down for `kcut agent` what the agent must not see; returns the variable that leads there."""
+        plan = self.bench.plan
+        return write_brief(
+            self.worktree.scratch,
             component=plan.toggle,
             present=enabled(plan, self.key),
             oracle=self.work.plan.oracle,
             number=number,
         )
-        phase = f"rework-{number}" if number else "task"
-        return self.run(phase, argv(agent, scratch), plan.timeout, reads=True, more=brief)
 
     def rework(self, agent: AgentPlan) -> None:
         """Let the agent try again, knowing what failed; the outcome stays that of its first attempt."""

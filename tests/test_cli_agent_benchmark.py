@@ -2,6 +2,8 @@
 
 import json
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -47,7 +49,7 @@ say({"type": "system", "subtype": "init", **ids, "tools": ["Bash"], "mcp_servers
 status = does.get("status")
 for block in [*does.get("calls", []), *([] if status else [{"type": "text", "text": "ok"}])]:
     say({"type": "assistant", **ids, "message": {"role": "assistant", "model": model, "content": [block]}})
-end = {"type": "result", "subtype": "success", "is_error": status is not None, **ids, "num_turns": 1, "duration_ms": 5,
+end = {"type": "result", "subtype": "success", "is_error": status is not None, **ids, "num_turns": 1,
        "total_cost_usd": 0 if status else 0.25, "result": does.get("text", "ok"), "permission_denials": [],
        "usage": {"input_tokens": 0 if status else 10, "output_tokens": 0 if status else 5}, "modelUsage": {}}
 if status is not None:
@@ -327,3 +329,46 @@ def test_no_credential_of_a_prompt_is_kept(world: World) -> None:
     assert "credential" in done.stdout
     for path in (world.repo.path / ".claude/eval").rglob("*"):
         assert not path.is_file() or secret.encode() not in path.read_bytes(), path
+
+
+def test_kcut_agent_as_the_task_is_checked_alike(world: World) -> None:
+    world.plan([MADE | {"calls": [USES]}], [{"skills": ["tidy"]}])
+    task = f"{sys.executable} -P -m kcut agent claude --executable '{world.program}' --prompt go"
+    options = ("--task", task, "--score", "test -f out.txt", "--k", "1", "--json")
+    done = world.kcut("benchmark", "--component", "tidy", *options, cwd=world.repo.path)
+    document = json.loads(done.stdout)
+    assert (done.returncode, document["without"]["voids"]) == (2, {"manipulation": 1})
+    world.plan([MADE | {"calls": [USES]}], [{}])
+    done = world.kcut("benchmark", "--component", "tidy", *options, cwd=world.repo.path)
+    assert json.loads(done.stdout)["treatment"]["usedWith"] == 1
+    assert not any(name.startswith("HARNESS_COMPONENT") for call in world.calls for name in call["env"])
+
+
+def test_kept_worktrees_stay_whole_and_go_when_asked(world: World, tmp_path: Path) -> None:
+    places = tmp_path / "places"
+    places.mkdir()
+    done = world.run("--k", "1", "--keep", "all", env={"TMPDIR": str(places)})
+    kept = [Path(line.split()[-1]) for line in done.stdout.splitlines() if line.startswith("kept ")]
+    assert len(kept) == 2
+    for folder in kept:
+        shown = subprocess.run(["git", "log", "--stat"], cwd=folder, check=True, capture_output=True, text=True)
+        assert "first" in shown.stdout
+        assert not list(folder.parent.rglob(".credentials.json"))
+    assert world.kcut("clean", "--kept", cwd=world.repo.path, env={"TMPDIR": str(places)}).returncode == 0
+    assert list(places.iterdir()) == []
+
+
+def test_the_command_that_repeats_a_run_names_its_agent(world: World) -> None:
+    (world.repo.path / "task.md").write_text("go\n")
+    world.run("--prompt-file", "task.md", "--model", "opus", "--rework", "1", "--k", "1", prompt=False)
+    world.repo.write(".claude/skills/tidy/SKILL.md", SKILL + "2. Tidy more.\n")
+    told = world.kcut("gate", "tidy", cwd=world.repo.path).stdout
+    assert "--agent claude --model opus" in told
+    assert "--prompt-file task.md" in told
+    assert "--rework 1" in told
+
+
+def test_a_dry_run_of_several_performers(world: World) -> None:
+    document = world.document("--model", "opus", "--model", "haiku", "--dry-run")
+    assert [each["plan"]["agent"]["model"] for each in document["plans"]] == ["opus", "haiku"]
+    assert world.calls == []

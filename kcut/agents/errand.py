@@ -1,6 +1,7 @@
 """How a trial has its agent run: the words of the command, and the brief that the agent itself never sees."""
 
 import json
+import re
 import shlex
 import sys
 import uuid
@@ -12,6 +13,8 @@ from kcut.agents.place import write_private
 from kcut.model.component import ComponentPlan
 from kcut.model.plan import AgentPlan, OraclePlan, TextFile
 
+#: A command that runs an agent by kcut, which reads the brief, and removes it before the agent starts.
+RUNS_AGENT = re.compile(r"\bkcut\s+agent\s")
 #: Names of the files that a trial writes beside the sidecar.
 BRIEF, PROMPT = "brief.json", "prompt.md"
 
@@ -43,20 +46,23 @@ def argv(agent: AgentPlan, scratch: Path) -> tuple[str, ...]:
     return (sys.executable, "-P", "-m", "kcut", *agent_words(agent), "--prompt-file", str(scratch / PROMPT))
 
 
-def write_errand(
+def write_prompt(scratch: Path, prompt: str) -> None:
+    """Write the prompt of a round where `argv` says. Raises OSError."""
+    write_private(scratch / PROMPT, prompt.encode("utf-8", "surrogateescape"))
+
+
+def write_brief(
     scratch: Path,
-    prompt: str,
     *,
     component: ComponentPlan | None,
     present: bool,
     oracle: OraclePlan | None,
     number: int = 0,
 ) -> dict[str, str]:
-    """Write the prompt and the brief of a round; returns the variables that lead to them. Raises OSError.
+    """Write the brief of a round; returns the variable that leads to it. Raises OSError.
 
     All rounds in one `scratch` have one session.
     """
-    write_private(scratch / PROMPT, prompt.encode("utf-8", "surrogateescape"))
     document = {
         "component": None if component is None else {"name": component.name, "kind": component.kind},
         "present": present,

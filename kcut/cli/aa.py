@@ -9,7 +9,7 @@ from kcut.cli.config import ConfiguredCommand
 from kcut.cli.options import COUNT
 from kcut.cli.running import asks, no_plan_options, no_swallowed_options, run, what
 from kcut.cli.trial_options import AGENT, FLOW, LEVELS, ORDER, OUTPUT, TRIAL, WHAT, with_options
-from kcut.model.errors import EXIT_FAIL, EXIT_PASS, EXIT_USAGE
+from kcut.model.errors import EXIT_FAIL, EXIT_PASS, EXIT_USAGE, UsageFault
 
 if TYPE_CHECKING:
     from kcut.benchmark import Finished
@@ -53,7 +53,10 @@ def command(ctx: click.Context, /, **options: Any) -> int:
     what(options, "aa")
     no_swallowed_options(ctx, options)
     options["aa"] = options.pop("runs")
-    return run(asks(options), options, "aa", lambda done: _finish(done, options))
+    asked = asks(options)
+    if len(asked) > 1:
+        raise UsageFault("kcut aa takes one performer", remedy="run it once for each of them")
+    return run(asked, options, "aa", lambda done: _finish(done, options))
 
 
 def _finish(done: "Finished", options: dict[str, Any]) -> int:

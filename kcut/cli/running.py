@@ -113,7 +113,7 @@ def run(asked: Sequence[Ask], options: dict[str, Any], command: str, finish: "Ca
     # until a run begins, a signal simply ends kcut
     ready = [resolve(each, Path.cwd(), os.environ) for each in asked]
     if options["dry_run"]:
-        return max(_dry_run(each, options) for each in ready)
+        return _dry_run(ready, options)
     _confirm(ready, options)
     if len(ready) == 1:
         return _end(_perform(ready[0], options, command), options, command, finish)
@@ -311,16 +311,30 @@ def _price(ready: "Ready") -> str:
     return f"; about {money(total)} at the price of the last run"
 
 
-def _dry_run(ready: "Ready", options: dict[str, Any]) -> int:
+def _dry_run(every: "Sequence[Ready]", options: dict[str, Any]) -> int:
+    if options["as_json"]:
+        plans = [_plan_document(ready) for ready in every]
+        emit_json(plans[0] if len(plans) == 1 else {"plans": plans})
+        return EXIT_PASS
+    for ready in every:
+        _tell_plan(ready)
+    return EXIT_PASS
+
+
+def _plan_document(ready: "Ready") -> dict[str, Any]:
+    from kcut.resolve import safe_plan
+
+    plan = safe_plan(ready.plan)
+    trials = 2 * plan.pairs if plan.capped else None
+    return {"plan": plan.document(), "trials": trials, "protected": list(ready.protected)}
+
+
+def _tell_plan(ready: "Ready") -> None:
     from kcut.report.progress import notes, plan_text
     from kcut.report.text import clock, fold, plain
     from kcut.resolve import safe_plan
 
     plan = safe_plan(ready.plan)
-    trials = 2 * plan.pairs if plan.capped else None
-    if options["as_json"]:
-        emit_json({"plan": plan.document(), "trials": trials, "protected": list(ready.protected)})
-        return EXIT_PASS
     click.echo(plan_text(plan, ready))
     for work in plan.works:
         name = f"{plain(work.name)}: " if work.name else ""
@@ -334,4 +348,3 @@ def _dry_run(ready: "Ready", options: dict[str, Any]) -> int:
     for line in notes(ready):
         click.echo(fold(f"  note  {line}", 8))
     click.echo(f"{_number(plan)}{_price(ready)}; nothing was run")
-    return EXIT_PASS
