@@ -14,7 +14,7 @@ from kcut.evaluate import evaluate
 from kcut.isolation import CheckoutFailed, Isolation, Worktree
 from kcut.logs import HEAD, TrialLogs
 from kcut.model.component import Treatment
-from kcut.model.errors import KcutError
+from kcut.model.errors import Interrupted, KcutError
 from kcut.model.outcome import Cohort, Outcome, Void
 from kcut.model.plan import AgentPlan, Plan
 from kcut.model.trial import TrialKey, Usage
@@ -226,13 +226,20 @@ class Steps:
         found, first = self.found, replace(self.found)
         costs: list[float | None] = []
         last: Outcome | None = Outcome.FAIL
-        while last is Outcome.FAIL and found.rounds < self.bench.plan.rework:
-            before = found.failures
-            last = self.try_again(agent, before)
-            if found.stopped:
-                return
-            costs.append(found.usage.cost_usd)
-            found.repeated = tuple(dict.fromkeys((*found.repeated, *repeated(before, found.failures))))
+        try:
+            while last is Outcome.FAIL and found.rounds < self.bench.plan.rework:
+                before = found.failures
+                last = self.try_again(agent, before)
+                if found.stopped:
+                    return
+                costs.append(found.usage.cost_usd)
+                found.repeated = tuple(dict.fromkeys((*found.repeated, *repeated(before, found.failures))))
+        except Interrupted:
+            raise
+        except (KcutError, OSError) as error:  # the first attempt has its outcome, whatever becomes of the others
+            found.notes.append(f"rework ended: {error}")
+            last = None
+            costs.append(None)
         found.resolved = None if last is None else last is Outcome.PASS
         known = [cost for cost in costs if cost is not None]
         found.rework_cost_usd = fsum(known) if len(known) == len(costs) else None
@@ -263,7 +270,8 @@ class Steps:
         spec = self.work.plan.spec
         if spec is None:
             return
-        path = os.path.normpath(os.path.join(self.bench.plan.checkout.subdir, spec.path))  # noqa: PTH118  # `..` is folded by name
+        place = f"{self.bench.plan.checkout.subdir}/{spec.path}".lstrip("/")
+        path = os.path.normpath(place)  # `..` is folded by name
         if path in changed:
             self.found.notes.append(f"{SPEC_EDITED} {path}")
 
