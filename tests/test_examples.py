@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from tests.agents.conftest import program
 from tests.conftest import Repo
 
 ROOT = Path(__file__).parent.parent
@@ -180,3 +181,53 @@ def test_own_repository(own: Repo) -> None:
     assert verdict.code == 0
     assert verdict.passed == expected_of("own-repository")
     assert verdict.evidence == "keep"
+
+
+def run_claude_skill(repo: Repo) -> dict[str, Any]:
+    """The artifact that the example prints with the real CLI; it leaves nothing behind."""
+    env = {"KCUT_E2E_CLAUDE": program("claude"), "TMPDIR": str(repo.path.parent)}
+    before = sorted(repo.path.parent.iterdir())
+    done = shell(f"{command_of('claude-skill').rstrip()} --json", repo.path, env)
+    assert repo.git("status", "--porcelain", "--untracked-files=all") == ""
+    assert sorted(repo.path.parent.iterdir()) == before
+    artifact: dict[str, Any] = json.loads(done.stdout)
+    assert done.returncode == (0 if artifact["pass"] else 1), done.stderr
+    return artifact
+
+
+def test_claude_skill(repo: Repo) -> None:
+    """The skill reaches the real Claude Code in one cohort alone, and is worth having."""
+    artifact = run_claude_skill(clone_with(repo, "claude-skill"))
+    cohorts = [artifact["with"], artifact["without"]]
+    with_, without = [(each["successes"], each["valid"]) for each in cohorts]
+    assert (with_, without) == expected_of("claude-skill")
+    assert artifact["decision"]["verdict"] == "keep"
+    assert (artifact["treatment"]["shownWith"], artifact["treatment"]["shownWithout"]) == (5, 0)
+    assert artifact["treatment"]["usedWith"] == 5
+
+
+def test_claude_skill_is_worth_what_it_says(repo: Repo) -> None:
+    """A skill that the agent lists and uses, but that says the wrong thing, is not kept."""
+    clone = clone_with(repo, "claude-skill")
+    skill = clone.path / "examples/claude-skill/project/SKILL.md"
+    skill.write_text(skill.read_text(encoding="utf-8").replace("changes/ISSUE.added", "changes/ISSUE.new"))
+    clone.commit("another skill")
+    artifact = run_claude_skill(clone)
+    assert (artifact["with"]["successes"], artifact["without"]["successes"]) == (0, 1)
+    assert artifact["treatment"]["usedWith"] == 5
+
+
+def test_claude_skill_without_the_cli(repo: Repo, tmp_path: Path) -> None:
+    """One sentence, exit 2, and nothing is begun."""
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    for tool in ("sh", "dirname"):
+        (tools / tool).symlink_to(shutil.which(tool) or tool)
+    clone = clone_with(repo, "claude-skill")
+    env = {**os.environ, "PATH": str(tools)}
+    env.pop("KCUT_E2E_CLAUDE", None)
+    words = ["/bin/sh", str(clone.path / "examples/claude-skill/run.sh")]
+    done = subprocess.run(words, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.count("\n") == 1
+    assert "needs the claude CLI" in done.stderr
