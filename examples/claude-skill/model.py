@@ -1,7 +1,7 @@
 """Runs a command, and is the model that the claude CLI talks to meanwhile: `python3 model.py COMMAND...`.
 
-It knows nothing of the benchmark. If a request lists the skill, it asks for it, and runs the commands that the skill's
-text gives. If not, it edits the changelog out of habit; one time in five it looks round first and gets it right.
+It knows nothing of the benchmark. If a request lists the skill, it asks for it and runs the commands that the skill
+gives. If not, it edits the changelog out of habit; one time in five it looks round first, and gets it right.
 """
 
 import json
