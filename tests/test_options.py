@@ -2,10 +2,10 @@
 
 import click
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
-from kcut.cli.options import COUNT, DURATION, MONEY, SEED, WAITS, WHOLE, Value, seconds
+from kcut.cli.options import COUNT, DURATION, MONEY, RATE, SEED, SHARE, WAITS, WHOLE, Value, seconds
 from kcut.model.errors import UsageFault
 
 OPTION = click.Option(["--limit"])
@@ -53,8 +53,10 @@ def test_what_is_refused_names_the_option_and_the_value(kind: Value, text: str) 
 
 
 @given(st.text())
+@example("0\x1f")
+@example("\x1c.5\u2003")
 def test_any_text_is_read_or_refused(text: str) -> None:
-    for kind in (COUNT, WHOLE, DURATION, MONEY, SEED, WAITS):
+    for kind in (COUNT, WHOLE, DURATION, MONEY, SEED, WAITS, RATE, SHARE):
         try:
             kind.convert(text, OPTION, None)
         except UsageFault:

@@ -101,6 +101,14 @@ FIELDS: dict[str, st.SearchStrategy[Any]] = {
     "kept": st.none() | TEXT,
     "notes": st.lists(TEXT, max_size=2).map(tuple),
     "started_at": TEXT,
+    "reached": st.none() | st.booleans(),
+    "used": st.none() | COUNT,
+    "tamper": st.none() | COUNT,
+    "retries": st.none() | COUNT,
+    "rounds": st.integers(0, 3),
+    "resolved": st.none() | st.booleans(),
+    "rework_cost_usd": st.none() | AMOUNT,
+    "repeated": st.lists(TEXT, max_size=2).map(tuple),
 }
 ATTEMPT = st.builds(TrialRecord, **FIELDS)
 

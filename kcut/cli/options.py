@@ -65,7 +65,7 @@ def _waits(text: str) -> tuple[float, ...] | None:
 
 
 def _money(text: str) -> float | None:
-    return float(text) if re.fullmatch(r"\s*(\d{1,9}(\.\d*)?|\.\d+)\s*", text) else None
+    return float(text.strip()) if re.fullmatch(r"\s*(\d{1,9}(\.\d*)?|\.\d+)\s*", text) else None
 
 
 def _seed(text: str) -> int | None:
@@ -74,12 +74,12 @@ def _seed(text: str) -> int | None:
 
 
 def _rate(text: str) -> float | None:
-    value = float(text) if re.fullmatch(r"\s*(0|1|[01]?\.\d{0,12})\s*", text) and text.strip() != "." else 2.0
+    value = float(text.strip()) if re.fullmatch(r"\s*(0|1|[01]?\.\d{0,12})\s*", text) and text.strip() != "." else 2.0
     return value if value <= 1 else None
 
 
 def _share(text: str) -> float | None:
-    value = float(text) if re.fullmatch(r"\s*0?\.\d{1,12}\s*", text) else 0.0
+    value = float(text.strip()) if re.fullmatch(r"\s*0?\.\d{1,12}\s*", text) else 0.0
     return value if 0 < value < 1 else None
 
 
