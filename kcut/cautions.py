@@ -2,18 +2,19 @@
 
 import shlex
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
 
-from kcut.decision import VoidBalance, void_balance, weights_agree
+from kcut.decision import VoidBalance, beats_placebo, trials_needed, void_balance, weights_agree
 from kcut.model.artifact import CohortSummary, Decision, TaskResult, Verdict, Warn
-from kcut.model.outcome import Cohort, Void
+from kcut.model.outcome import SIDES, Cohort, Void
 from kcut.model.plan import Plan
 from kcut.model.trial import TrialRecord
 from kcut.rates import Point, rate_of, saturation, trials_of
 from kcut.sizing import of_evidence
 from kcut.stats.heterogeneity import homogeneity, simpson
 from kcut.stats.intervals import newcombe
-from kcut.summary import final_trials, of_cohort
+from kcut.summary import cohorts_of, final_trials, of_cohort
 
 #: What to do about trials that stayed void, by the reason.
 VOID_ADVICE = {
@@ -52,7 +53,7 @@ def blocks_start(attempts: Sequence[TrialRecord]) -> dict[str, int]:
     """The void attempts WITH that say the agent could not start, by reason; empty if WITHOUT has such ones too."""
     blocked = {
         cohort: Counter(attempt.reason.value for attempt in of_cohort(attempts, cohort) if attempt.reason in BLOCKING)
-        for cohort in Cohort
+        for cohort in SIDES
     }
     return {} if blocked[Cohort.WITHOUT] else dict(sorted(blocked[Cohort.WITH].items()))
 
@@ -73,15 +74,23 @@ def of_run(attempts: Sequence[TrialRecord]) -> Iterator[Warn]:
 
 
 def of_trials(
-    plan: Plan, attempts: Sequence[TrialRecord], with_: CohortSummary, without: CohortSummary
+    plan: Plan,
+    attempts: Sequence[TrialRecord],
+    with_: CohortSummary,
+    without: CohortSummary,
+    placebo: CohortSummary | None = None,
 ) -> Iterator[Warn]:
-    """Warnings about voids, cohorts that did the same, and tasks on which nothing can be gained."""
-    if with_.voids or without.voids:
-        together = Counter(with_.voids) + Counter(without.voids)
+    """Warnings about voids, cohorts that did the same, and tasks on which nothing can be gained.
+
+    `attempts` are those of WITH and WITHOUT.
+    """
+    cohorts = {"with": with_, "without": without} | ({} if placebo is None else {"placebo": placebo})
+    together = sum((Counter(cohort.voids) for cohort in cohorts.values()), Counter[str]())
+    if together:
         yield Warn(
             code="voids",
-            evidence={"with": with_.voids, "without": without.voids},
-            advice=f"{_stayed(with_, without)} stayed void: {void_advice(dict(together), jobs=plan.jobs)}",
+            evidence={name: cohort.voids for name, cohort in cohorts.items()},
+            advice=f"{_stayed(cohorts)} stayed void: {void_advice(dict(together), jobs=plan.jobs)}",
         )
     balance = void_balance(plan, attempts)
     yield from imbalance(balance, "run again")
@@ -100,9 +109,10 @@ def of_verdict(
     point: Point,
     decision: Decision,
     tasks: Sequence[TaskResult] = (),
+    placebo: CohortSummary | None = None,
 ) -> Iterator[Warn]:
     """Warnings about what the two rules can make of these trials. The run is valid."""
-    yield from of_trials(plan, attempts, with_, without)
+    yield from of_trials(plan, attempts, with_, without, placebo)
     if (point.passed, decision.verdict) in {(True, "cut"), (False, "keep")}:
         other = "evidence" if plan.rule == "point" else "point"
         said = "pass" if point.passed else "fail"
@@ -116,6 +126,37 @@ def of_verdict(
     yield from _weights(plan, tasks, decision)
     upset = void_balance(plan, attempts).upset
     yield from of_evidence(plan, attempts, with_, without, decision, upset=upset, tasks=tasks)
+
+
+def of_placebo(
+    plan: Plan, with_: CohortSummary, placebo: CohortSummary, decision: Decision, *, passed: bool
+) -> Iterator[Warn]:
+    """A component that passed, though the trials do not show that it does better than a placebo."""
+    found = decision.placebo
+    if not passed or found is None or beats_placebo(plan, found):
+        return
+    on, control = (Fraction(str(cohort.success_rate or 0)) for cohort in (with_, placebo))
+    needed = trials_needed(plan, on, control)
+    valid = min(trials_of(with_), trials_of(placebo)) // len(plan.works)
+    if control >= on:
+        said = "text of the same length helps as much: it may be the length or the attention and not the content"
+        then = "change what it says, and see whether that matters"
+    else:
+        said = "the trials do not show that it helps more than text of the same length"
+        then = "take a task on which its content matters more"
+    if needed is not None and needed > valid:
+        then = f"run again with --k {needed} to tell them apart"
+    yield Warn(
+        code="placebo-as-good",
+        evidence={
+            "with": _share(with_),
+            "placebo": _share(placebo),
+            "difference": found.difference,
+            "interval": None if found.interval is None else list(found.interval),
+            "p": found.p_value,
+        },
+        advice=f"{said}; {then}",
+    )
 
 
 def imbalance(balance: VoidBalance, then: str) -> Iterator[Warn]:
@@ -133,14 +174,14 @@ def imbalance(balance: VoidBalance, then: str) -> Iterator[Warn]:
         )
 
 
-def _stayed(with_: CohortSummary, without: CohortSummary) -> str:
+def _stayed(cohorts: Mapping[str, CohortSummary]) -> str:
     """`2 WITH trials (quota 2) and 1 WITHOUT trial (auth 1)`."""
     parts = []
-    for name, cohort in (("WITH", with_), ("WITHOUT", without)):
+    for name, cohort in cohorts.items():
         number = sum(cohort.voids.values())
         if number:
             reasons = ", ".join(f"{reason} {times}" for reason, times in cohort.voids.items())
-            parts.append(f"{number} {name} trial{'s' * (number != 1)} ({reasons})")
+            parts.append(f"{number} {name.upper()} trial{'s' * (number != 1)} ({reasons})")
     return " and ".join(parts)
 
 
@@ -151,12 +192,12 @@ def _valid(attempts: Sequence[TrialRecord], cohort: Cohort) -> list[TrialRecord]
 def _task_not_run(attempts: Sequence[TrialRecord]) -> Iterator[Warn]:
     """In every trial of a cohort the shell could not run the task: a wrong name, not committed, not executable."""
     broken = {}
-    for cohort in Cohort:
+    for cohort in cohorts_of(attempts):
         exits = [trial.task_exit for trial in _valid(attempts, cohort)]
         if exits and all(code in NOT_RUN for code in exits):
             broken[cohort.value] = {str(code): exits.count(code) for code in sorted(NOT_RUN) if code in exits}
     if broken:
-        where = "no trial" if len(broken) == len(Cohort) else f"no {next(iter(broken)).upper()} trial"
+        where = "no trial" if len(broken) == len(cohorts_of(attempts)) else f"no {next(iter(broken)).upper()} trial"
         yield Warn(
             code="task-not-run",
             evidence=broken,
@@ -167,7 +208,9 @@ def _task_not_run(attempts: Sequence[TrialRecord]) -> Iterator[Warn]:
 
 def _timeouts(attempts: Sequence[TrialRecord]) -> Iterator[Warn]:
     """Trials that ran into --timeout."""
-    late = {cohort.value: sum(trial.timed_out for trial in _valid(attempts, cohort)) for cohort in Cohort}
+    late = {
+        cohort.value: sum(trial.timed_out for trial in _valid(attempts, cohort)) for cohort in cohorts_of(attempts)
+    }
     if any(late.values()):
         yield Warn(
             code="timeouts",
@@ -180,7 +223,7 @@ def _timeouts(attempts: Sequence[TrialRecord]) -> Iterator[Warn]:
 def _score_edited(attempts: Sequence[TrialRecord]) -> Iterator[Warn]:
     """Every trial of a cohort had changed what the score runs: perhaps the task is meant to."""
     edited = {}
-    for cohort in Cohort:
+    for cohort in cohorts_of(attempts):
         valid = _valid(attempts, cohort)
         if valid and all(trial.touched for trial in valid):
             edited[cohort.value] = sorted({path for trial in valid for path in trial.touched})
@@ -197,14 +240,13 @@ def _score_edited(attempts: Sequence[TrialRecord]) -> Iterator[Warn]:
 def _models_differ(attempts: Sequence[TrialRecord]) -> Iterator[Warn]:
     """The trials did not all run the same agent and model, so the component is not all that differed."""
     seen: dict[str, dict[str, list[str]]] = {}
-    for cohort in Cohort:
+    for cohort in cohorts_of(attempts):
         valid = [trial for trial in of_cohort(attempts, cohort) if trial.valid]
         seen[cohort.value] = {
             "model": sorted({trial.usage.model for trial in valid if trial.usage.model}),
             "agentVersion": sorted({trial.usage.agent_version for trial in valid if trial.usage.agent_version}),
         }
-    on, off = seen.values()
-    if any(len({*on[what], *off[what]}) > 1 for what in on):
+    if any(len({each for found in seen.values() for each in found[what]}) > 1 for what in ("model", "agentVersion")):
         yield Warn(
             code="models-differ",
             evidence=seen,
@@ -218,7 +260,7 @@ def _arms_identical(attempts: Sequence[TrialRecord]) -> Iterator[Warn]:
     for trial in final_trials(attempts):
         if trial.valid:
             left.setdefault(trial.key.pair, {})[trial.key.cohort] = (trial.tree, trial.task_exit, trial.score_exit)
-    pairs = [pair for pair in left.values() if len(pair) == len(Cohort)]
+    pairs = [pair for pair in left.values() if len(pair) == len(SIDES)]
     if pairs and all(pair[Cohort.WITH] == pair[Cohort.WITHOUT] and pair[Cohort.WITH][0] for pair in pairs):
         yield Warn(
             code="arms-identical",

@@ -11,8 +11,8 @@ from kcut.model.plan import AgentPlan, Plan
 _CHECKOUT = {"base": "base_rev", "dirty": "dirty_mode", "copy": "copy_paths", "link": "link_paths"}
 #: The options with one value, in the order in which they are told.
 _VALUES = (
-    *("alpha", "beta", "delta", "stop", "objective", "margin", "rule", "min_gain", "out", "max_cost"),
-    *("rework", "setup", "timeout", "score_timeout", "setup_timeout", "void_retries", "agent_output"),
+    *("alpha", "beta", "delta", "stop", "objective", "margin", "rule", "control", "min_gain", "out"),
+    *("max_cost", "rework", "setup", "timeout", "score_timeout", "setup_timeout", "void_retries", "agent_output"),
     *("base", "isolation", "refs", "history", "dirty", "workdir", "keep", "jobs"),
 )
 _TIMES = {"timeout", "score_timeout", "setup_timeout"}

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from math import ceil
 from typing import Literal
 
-from kcut.model.outcome import Cohort, Outcome
+from kcut.model.outcome import SIDES, Cohort, Outcome
 from kcut.model.plan import Plan
 from kcut.model.trial import TrialKey, TrialRecord
 from kcut.schedule import runs_again
@@ -128,7 +128,7 @@ def _table(plan: Plan) -> StoppingTable:
 def pair_of(trials: Iterable[TrialRecord]) -> Pair | None:
     """The final trials of one pair as a look sees them; None if one of them stayed void or is missing."""
     valid = {trial.key.cohort: trial for trial in trials if trial.valid}
-    if len(valid) < len(Cohort):
+    if not valid.keys() >= set(SIDES):
         return None
     on, off = valid[Cohort.WITH], valid[Cohort.WITHOUT]
     return Pair(on.outcome is Outcome.PASS, off.outcome is Outcome.PASS, on.usage.cost_usd, off.usage.cost_usd)
@@ -147,7 +147,7 @@ def course_of(plan: Plan, attempts: Iterable[TrialRecord]) -> Course:
     final = {attempt.key: attempt for attempt in attempts if not runs_again(plan, attempt)}
     course = Course(plan)
     while not course.over:
-        keys = [TrialKey(course.seen, cohort) for cohort in Cohort]
+        keys = [TrialKey(course.seen, cohort) for cohort in plan.cohorts]
         if any(key not in final for key in keys):
             break
         course.add(pair_of(final[key] for key in keys))

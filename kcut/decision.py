@@ -6,10 +6,10 @@ from fractions import Fraction
 from math import ceil
 
 from kcut.course import Course, cost_level, course_of, pairs_of
-from kcut.model.artifact import CohortSummary, CostFinding, Decision, TaskResult, Verdict
-from kcut.model.outcome import Cohort, Outcome
+from kcut.model.artifact import CohortSummary, CostFinding, Decision, PlaceboFinding, TaskResult, Verdict
+from kcut.model.outcome import SIDES, Cohort, Outcome
 from kcut.model.plan import Plan
-from kcut.model.trial import TrialRecord
+from kcut.model.trial import TrialKey, TrialRecord
 from kcut.rates import rates_of, saturation
 from kcut.stats.benefit import benefit_below
 from kcut.stats.cmh import cmh_exact_one_sided
@@ -21,7 +21,7 @@ from kcut.stats.maximum import PRECISION
 from kcut.stats.noninferior import noninferior
 from kcut.stats.planning import needed_k
 from kcut.stats.tango import tango_score
-from kcut.summary import final_trials, gain_of
+from kcut.summary import final_trials, gain_of, task_results
 
 #: The WITHOUT rate that trials are planned for lies within these: a few trials never prove a rate of 0 or 1.
 LOWEST, HIGHEST = Fraction(5, 100), Fraction(95, 100)
@@ -46,7 +46,7 @@ def decide(
     without: CohortSummary,
     tasks: Sequence[TaskResult] = (),
 ) -> Decision:
-    """What the trials support; without warnings. Both cohorts have valid trials, and each task has, too.
+    """What the trials of WITH and WITHOUT support; without warnings. Both have valid trials, and so has each task.
 
     KEEP if a gain is proved at alpha, unless voids could have made the difference. Else CUT if a benefit of at least
     delta is ruled out at beta, unless the task let no cohort fail, or none pass. A run that stops as soon as it is
@@ -83,7 +83,7 @@ def _at_the_end(
     verdict: Verdict = "inconclusive"
     cost = None
     if plan.objective == "cost":
-        costs = [_costs(trials, cohort) for cohort in (Cohort.WITH, Cohort.WITHOUT)]
+        costs = [_costs(trials, cohort) for cohort in SIDES]
         p_worse = noninferior(*pooled, plan.margin) if pooled else 1.0
         cost = _cost(plan, *costs, non_inferior=_proves(p_worse, plan.alpha))
         verdict = by_cost(cost)
@@ -162,6 +162,38 @@ def _cost(plan: Plan, on: Sequence[float | None], off: Sequence[float | None], *
     )
 
 
+def against_placebo(plan: Plan, k: int, attempts: Iterable[TrialRecord]) -> PlaceboFinding | None:
+    """How WITH compares with the placebo, by the test of a fixed number of trials; None without such trials.
+
+    `k` pairs were planned.
+    """
+    known = [attempt for attempt in attempts if attempt.key.cohort is not Cohort.WITHOUT]
+    if not any(attempt.key.cohort is Cohort.PLACEBO for attempt in known):
+        return None
+    # the placebo takes the place of WITHOUT, and the comparison is the one that decides
+    attempts = [
+        replace(attempt, key=TrialKey(attempt.key.pair, Cohort.WITHOUT))
+        if attempt.key.cohort is Cohort.PLACEBO
+        else attempt
+        for attempt in known
+    ]
+    tables = tables_of(plan, final_trials(attempts))
+    if not tables:
+        return None
+    if plan.tasks:
+        tasks = [task for task in task_results(plan, k, attempts) if task.with_.valid and task.without.valid]
+        difference, interval = gain_of(tasks)
+    else:
+        x1, n1, x2, n2 = tables[0]
+        difference, interval = float(Fraction(x1, n1) - Fraction(x2, n2)), newcombe(*tables[0])
+    return PlaceboFinding(difference=difference, interval=interval, p_value=gain_p(tables))
+
+
+def beats_placebo(plan: Plan, found: PlaceboFinding) -> bool:
+    """True if the trials show at the plan's alpha that WITH passes more often than the placebo."""
+    return found.p_value is not None and _proves(found.p_value, plan.alpha)
+
+
 def by_cost(cost: CostFinding) -> Verdict:
     """KEEP what succeeds as often and is shown to be cheaper, CUT what is shown to cost as much or more."""
     if cost.non_inferior and cost.upper is not None and cost.upper < 1:
@@ -171,7 +203,7 @@ def by_cost(cost: CostFinding) -> Verdict:
 
 def tables_of(plan: Plan, trials: Iterable[TrialRecord]) -> list[Table]:
     """A table for each task that has valid trials in both cohorts, in the order of the tasks."""
-    counts = [{cohort: [0, 0] for cohort in Cohort} for _ in plan.works]
+    counts = [{cohort: [0, 0] for cohort in SIDES} for _ in plan.works]
     for trial in trials:
         if trial.valid:
             cell = counts[trial.key.pair % len(counts)][trial.key.cohort]
@@ -248,8 +280,8 @@ def void_balance(plan: Plan, attempts: Sequence[TrialRecord]) -> VoidBalance:
 
     Against it: the WITH trials that stayed void count as failures and the WITHOUT ones as passes.
     """
-    ran: dict[Cohort, set[int]] = {cohort: set() for cohort in Cohort}
-    hit: dict[Cohort, set[int]] = {cohort: set() for cohort in Cohort}
+    ran: dict[Cohort, set[int]] = {cohort: set() for cohort in SIDES}
+    hit: dict[Cohort, set[int]] = {cohort: set() for cohort in SIDES}
     for attempt in attempts:
         ran[attempt.key.cohort].add(attempt.key.pair)
         if not attempt.valid:
@@ -281,7 +313,7 @@ def weights_agree(
 
 def complete_pairs(trials: Iterable[TrialRecord]) -> set[int]:
     """The pairs that have two valid trials."""
-    valid: dict[Cohort, set[int]] = {cohort: set() for cohort in Cohort}
+    valid: dict[Cohort, set[int]] = {cohort: set() for cohort in SIDES}
     for trial in trials:
         if trial.valid:
             valid[trial.key.cohort].add(trial.key.pair)

@@ -1,11 +1,11 @@
 """The order of a run's trials and their seeds, both drawn from the run's one recorded seed."""
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from kcut.checkpoint import Spec
-from kcut.model.outcome import Cohort
+from kcut.model.outcome import SIDES, Cohort
 from kcut.model.plan import TaskPlan
 from kcut.model.trial import TrialKey
 
@@ -53,16 +53,26 @@ def pair_order(seed: int, pair: int) -> tuple[Cohort, Cohort]:
     return Cohort.WITHOUT, Cohort.WITH
 
 
-def pair_slots(seed: int, pair: int) -> tuple[Slot, Slot]:
-    """The two trials of a pair, the one to start first in front."""
-    first, second = (
+def cohort_order(seed: int, pair: int, cohorts: Sequence[Cohort] = SIDES) -> tuple[Cohort, ...]:
+    """The order in which a pair starts its trials: `pair_order`, a placebo at a place that is drawn apart.
+
+    So WITH and WITHOUT start as they would without a placebo, and all six orders are equally likely.
+    """
+    order = list(pair_order(seed, pair))
+    if Cohort.PLACEBO in cohorts:
+        order.insert(_draw(seed, f"placebo:{pair}") % 3, Cohort.PLACEBO)
+    return tuple(order)
+
+
+def pair_slots(seed: int, pair: int, cohorts: Sequence[Cohort] = SIDES) -> tuple[Slot, ...]:
+    """The trials of a pair, the one to start first in front."""
+    return tuple(
         Slot(TrialKey(pair, cohort), position, pair_seed(seed, pair))
-        for position, cohort in enumerate(pair_order(seed, pair))
+        for position, cohort in enumerate(cohort_order(seed, pair, cohorts))
     )
-    return first, second
 
 
-def slots(seed: int, k: int) -> Iterator[Slot]:
+def slots(seed: int, k: int, cohorts: Sequence[Cohort] = SIDES) -> Iterator[Slot]:
     """All trials of a run in their order: pair after pair, never one cohort and then the other."""
     for pair in range(k):
-        yield from pair_slots(seed, pair)
+        yield from pair_slots(seed, pair, cohorts)

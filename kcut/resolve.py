@@ -16,7 +16,7 @@ from kcut.agents.place import find_program
 from kcut.agents.registry import find_adapter
 from kcut.artifacts import reserve
 from kcut.checkpoint import Spec, parse_spec
-from kcut.components import find_component, looked_for, nearest, user_copies
+from kcut.components import find_component, looked_for, nearest, user_copies, with_placebo
 from kcut.globs import covers, literal
 from kcut.isolation import (
     Checkout,
@@ -31,6 +31,7 @@ from kcut.isolation import (
 from kcut.isolation.extras import find_extras
 from kcut.isolation.oracle import digest
 from kcut.isolation.place import find_place
+from kcut.isolation.reads import Reader
 from kcut.isolation.snapshot import Snapshot
 from kcut.model.artifact import Warn
 from kcut.model.ask import Ask
@@ -122,13 +123,13 @@ def resolve(ask: Ask, cwd: Path, environ: Mapping[str, str]) -> Ready:
     hidden = tuple(dict.fromkeys(oracle.place for oracle in oracles if oracle.inside))
     tracked = bool(hidden) and seen_at_base(checkout, hidden)  # then no trial may reach the commit that holds it
     include = ask.dirty == "include" and bool(checkout.dirty)
-    treatment, taken = _component(checkout, ask.component, workdir=ask.workdir, include=include)
+    treatment, taken = _component(checkout, ask.component, workdir=ask.workdir, include=include, control=ask.control)
     if treatment is not None and ask.isolation == "worktree":
         raise UsageFault(
             f"kcut switches {treatment.plan.name} itself, and linked worktrees share your repository",
             remedy="use --isolation sealed, the default",
         )
-    if treatment is None and agent is not None:
+    if treatment is None and (agent is not None or ask.control == "placebo"):
         raise _no_component(checkout, ask.component)
     given = {field.name: getattr(ask, field.name) for field in fields(ask) if field.name in Plan.model_fields}
     given |= {
@@ -192,7 +193,7 @@ def _agent(ask: Ask, name: str, environ: Mapping[str, str]) -> AgentPlan:
 
 
 def _no_component(checkout: Checkout, name: str) -> UsageFault:
-    """With an agent there is nobody else who could switch the component."""
+    """With an agent, or a placebo, there is nobody else who could switch the component."""
     near = nearest(checkout, name)
     places = ", ".join(looked_for(name)[:3])
     return UsageFault(
@@ -231,7 +232,11 @@ def again(run: RunRecord, cwd: Path) -> Ready:
     include = plan.checkout.dirty_mode == "include"
     name = "" if plan.toggle is None else f"{plan.toggle.kind}:{plan.toggle.name}"
     treatment, taken = _component(
-        checkout, name, workdir=plan.checkout.workdir, include=include and bool(checkout.dirty)
+        checkout,
+        name,
+        workdir=plan.checkout.workdir,
+        include=include and bool(checkout.dirty),
+        control=plan.control,
     )
     if include and (None if taken is None else taken.tree) != plan.checkout.snapshot:
         raise UsageFault(
@@ -252,17 +257,20 @@ def again(run: RunRecord, cwd: Path) -> Ready:
 
 
 def _component(
-    checkout: Checkout, name: str, *, workdir: str | None, include: bool
+    checkout: Checkout, name: str, *, workdir: str | None, include: bool, control: str
 ) -> tuple[Treatment | None, Snapshot | None]:
     """What a name means for kcut to switch, and the uncommitted changes if trials are to have them."""
+
+    def find(reader: Reader | None, tree: str) -> Treatment | None:
+        found = find_component(checkout, name, tree, reader=reader)
+        if found is None or control != "placebo":
+            return found
+        return with_placebo(checkout, found, tree, reader=reader)
+
     if not include:
-        return find_component(checkout, name, checkout.base), None
+        return find(None, checkout.base), None
     found: list[Treatment | None] = []
-    taken = take_snapshot(
-        checkout,
-        workdir=workdir,
-        look=lambda reader, tree: found.append(find_component(checkout, name, tree, reader=reader)),
-    )
+    taken = take_snapshot(checkout, workdir=workdir, look=lambda reader, tree: found.append(find(reader, tree)))
     return found[0], taken
 
 
@@ -340,6 +348,12 @@ def _check_design(ask: Ask) -> None:
             raise UsageFault(f"{option} needs the looks of --until-decided", remedy=remedy)
         if given and ask.objective == "cost":
             raise UsageFault(f"{option} cannot go with --objective cost", remedy="leave one of them out")
+    if ask.control == "placebo" and (ask.until_decided or ask.objective == "cost"):
+        option = "--objective cost" if ask.objective == "cost" else "--anytime" if ask.anytime else "--until-decided"
+        raise UsageFault(
+            f"--control placebo cannot go with {option}: it is success in a fixed number of trials that is compared",
+            remedy="use --k" if ask.until_decided else "leave one of them out",
+        )
     if ask.aa and ask.tasks is None and least_provable(ask.k, ask.k, ask.alpha) is None:
         raise UsageFault(
             f"--k {ask.k} can end in no KEEP at all, so it would be accepted whatever happens", remedy="use --k 5"

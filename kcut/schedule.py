@@ -4,7 +4,7 @@ import heapq
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from kcut.model.outcome import NO_RETRY, RETRY_AFTER_WAIT, Cohort, Outcome, Void
+from kcut.model.outcome import NO_RETRY, RETRY_AFTER_WAIT, Outcome, Void
 from kcut.model.plan import Plan
 from kcut.model.trial import TrialKey, TrialRecord
 from kcut.plan import Slot, pair_slots
@@ -103,15 +103,15 @@ class TrialSchedule:
     @property
     def complete(self) -> bool:
         """True if every planned trial is final."""
-        return len(self._final) == 2 * self._plan.pairs
+        return len(self._final) == self._plan.trials
 
     def pair_done(self, pair: int) -> bool:
-        """True if both trials of the pair are final."""
-        return all(TrialKey(pair, cohort) in self._final for cohort in Cohort)
+        """True if all trials of the pair are final."""
+        return all(TrialKey(pair, cohort) in self._final for cohort in self._plan.cohorts)
 
     def pair_trials(self, pair: int) -> tuple[TrialRecord, ...]:
-        """The last attempts of a pair whose trials are both final."""
-        return tuple(self._attempts[TrialKey(pair, cohort)][-1] for cohort in Cohort)
+        """The last attempts of a pair whose trials are all final."""
+        return tuple(self._attempts[TrialKey(pair, cohort)][-1] for cohort in self._plan.cohorts)
 
     # -- inside ------------------------------------------------------------------------------------------------
 
@@ -141,7 +141,11 @@ class TrialSchedule:
         """Line up the next pair that has trials without any attempt; False if there is none or no money."""
         while self._next_pair < self._plan.pairs:
             pair = self._next_pair
-            waiting = [slot for slot in pair_slots(self._plan.seed, pair) if slot.key not in self._attempts]
+            waiting = [
+                slot
+                for slot in pair_slots(self._plan.seed, pair, self._plan.cohorts)
+                if slot.key not in self._attempts
+            ]
             if waiting and not self._affordable(pair):
                 return False
             self._next_pair += 1
@@ -158,7 +162,7 @@ class TrialSchedule:
         for started in self._started:
             costs = [
                 record.spent_usd
-                for cohort in Cohort
+                for cohort in self._plan.cohorts
                 for record in self._attempts.get(TrialKey(started, cohort), ())
                 if _may_have_cost(record)
             ]

@@ -7,7 +7,7 @@ from typing import Any
 
 from kcut.cautions import of_trials
 from kcut.model.artifact import Warn
-from kcut.model.outcome import Cohort, Outcome
+from kcut.model.outcome import SIDES, Cohort, Outcome
 from kcut.model.plan import Plan
 from kcut.model.run import RunRecord
 from kcut.model.trial import TrialRecord
@@ -15,13 +15,15 @@ from kcut.stats.diagnostics import OUTLYING, modified_z_scores
 from kcut.stats.estimators import median
 from kcut.stats.evenness import FEWEST, few_runs, outlier_limit, rates_differ
 from kcut.stats.multiple import holm
-from kcut.summary import final_trials
+from kcut.summary import compared, final_trials
 from kcut.verdict import against_itself, assemble
 
 #: Together the tests of drift and position give a false alarm in at most this share of sound runs.
 ALPHA = 0.05
 #: Warnings about what the verdict means, not about whether the trials can carry one.
-ON_THE_RESULT = frozenset({"rules-disagree", "early-keep", "harm", "suspected-harm", "heterogeneous"})
+ON_THE_RESULT = frozenset(
+    {"rules-disagree", "early-keep", "harm", "suspected-harm", "heterogeneous", "placebo-as-good"}
+)
 #: Outliers are called so that a run of ordinary trials has one in about this share of the cases.
 OUTLIER_ALPHA = 0.02
 #: A component against itself is meant to do the same twice, and its benchmarks are counted, not sized.
@@ -62,7 +64,7 @@ def _of_the_run(run: RunRecord, attempts: Sequence[TrialRecord]) -> Iterator[War
     decision = artifact.decision
     found = list(decision.warnings) if decision is not None else []
     if decision is not None and decision.verdict == "invalid":
-        found += of_trials(run.plan, attempts, artifact.with_, artifact.without)
+        found += of_trials(run.plan, compared(attempts), artifact.with_, artifact.without, artifact.placebo)
     elif run.plan.aa:
         found += _false_keeps(run.plan, attempts)
     left_out = ON_THE_RESULT | (MEANT_AGAINST_ITSELF if run.plan.aa else frozenset())
@@ -101,13 +103,13 @@ def order_tests(plan: Plan, trials: Sequence[TrialRecord]) -> dict[str, float]:
 
     `trials` are the valid ones in their order. A test looks within tasks and cohorts. Runs of equal outcomes that are
     too few: of each cohort, and of both. The early half against the late half (the middle one of an odd number left
-    out), and the first of a pair against the second, in both cohorts.
+    out), and the first of a pair against the others, in all cohorts.
     """
     groups = strata(plan, trials)
     sequences = {key: [_passed(trial) for trial in group] for key, group in groups.items()}
     found: dict[str, float | None] = {
         f"runs {cohort}": few_runs(sequence for (_, of), sequence in sequences.items() if of is cohort)
-        for cohort in Cohort
+        for cohort in plan.cohorts
     }
     found["runs"] = few_runs(sequences.values())
     found["halves"] = rates_differ([_split(*_halves(group)) for group in groups.values()])
@@ -159,7 +161,8 @@ _Parts = Callable[[Sequence[TrialRecord]], tuple[Sequence[TrialRecord], Sequence
 
 def _shares(groups: Strata, parts: _Parts, one: str, other: str) -> dict[str, Any]:
     """How many of each part passed: `{"early": {"with": "9/10", ...}, "late": ...}`."""
-    counts = {name: {cohort.value: [0, 0] for cohort in Cohort} for name in (one, other)}
+    cohorts = dict.fromkeys((*SIDES, *(cohort for _, cohort in groups)))
+    counts = {name: {cohort.value: [0, 0] for cohort in cohorts} for name in (one, other)}
     for (_, cohort), group in groups.items():
         for name, part in zip((one, other), parts(group), strict=True):
             counts[name][cohort.value][0] += sum(map(_passed, part))

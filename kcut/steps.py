@@ -103,9 +103,14 @@ class Findings:
         self.notes.append(note)
 
 
+def has(plan: Plan, key: TrialKey) -> Cohort:
+    """The cohort whose files and environment the trial has: WITHOUT's in a run of the component against itself."""
+    return Cohort.WITHOUT if plan.aa else key.cohort
+
+
 def enabled(plan: Plan, key: TrialKey) -> bool:
-    """True if the trial has the component; in no trial of the component against itself."""
-    return key.cohort is Cohort.WITH and not plan.aa
+    """True if the trial has the component, or what stands in for it."""
+    return has(plan, key) is not Cohort.WITHOUT
 
 
 def trial_environment(bench: Bench, key: TrialKey, seed: int, worktree: Worktree) -> dict[str, str]:
@@ -324,8 +329,7 @@ class Steps:
         treatment = self.bench.treatment
         if treatment is None:
             return None
-        has = enabled(self.bench.plan, self.key)
-        for path, file in (treatment.with_ if has else treatment.without).items():
+        for path, file in treatment.edits(has(self.bench.plan, self.key)).items():
             place = self.worktree.path / path
             there = os.path.lexists(place) and (place.is_symlink() or not place.is_dir())
             if there is (file is None):

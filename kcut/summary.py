@@ -8,7 +8,7 @@ from operator import add
 from typing import Any
 
 from kcut.model.artifact import CohortSummary, PhaseTimes, TaskResult, TokenCounts, TrialRow
-from kcut.model.outcome import Cohort, Outcome
+from kcut.model.outcome import SIDES, Cohort, Outcome
 from kcut.model.plan import Plan
 from kcut.model.trial import PHASES, Tokens, TrialKey, TrialRecord
 from kcut.stats.estimators import median, pass_at_k, pass_hat_k
@@ -21,6 +21,17 @@ LARGEST = 2**53
 def of_cohort(attempts: Iterable[TrialRecord], cohort: Cohort) -> tuple[TrialRecord, ...]:
     """The attempts of one cohort."""
     return tuple(attempt for attempt in attempts if attempt.key.cohort is cohort)
+
+
+def cohorts_of(attempts: Iterable[TrialRecord]) -> tuple[Cohort, ...]:
+    """Both sides of the comparison, and a placebo if there is one."""
+    placebo = any(attempt.key.cohort is Cohort.PLACEBO for attempt in attempts)
+    return (*SIDES, Cohort.PLACEBO) if placebo else SIDES
+
+
+def compared(attempts: Iterable[TrialRecord]) -> tuple[TrialRecord, ...]:
+    """The attempts of the sides that are compared: all but a placebo's."""
+    return tuple(attempt for attempt in attempts if attempt.key.cohort in SIDES)
 
 
 def final_trials(attempts: Iterable[TrialRecord]) -> tuple[TrialRecord, ...]:
@@ -77,7 +88,7 @@ def task_results(plan: Plan, pairs: int, attempts: Sequence[TrialRecord]) -> tup
     for place, work in enumerate(plan.tasks):
         mine = [attempt for attempt in attempts if attempt.key.pair % number == place]
         k = len(range(place, pairs, number))
-        on, off = (summarise(k, of_cohort(mine, cohort)) for cohort in (Cohort.WITH, Cohort.WITHOUT))
+        on, off = (summarise(k, of_cohort(mine, cohort)) for cohort in SIDES)
         cohorts: dict[str, Any] = {"with": on}  # no name that Python would take
         result = TaskResult(
             name=work.name, weight=work.weight, task=work.task, score=work.score_line, without=off, **cohorts

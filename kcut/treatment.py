@@ -4,10 +4,10 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from kcut.model.artifact import ReworkFinding, TreatmentFinding, Warn
-from kcut.model.outcome import Cohort, Outcome
+from kcut.model.outcome import SIDES, Cohort, Outcome
 from kcut.model.plan import Plan
 from kcut.model.trial import TrialRecord
-from kcut.summary import final_trials, of_cohort
+from kcut.summary import cohorts_of, final_trials, of_cohort
 
 #: How the note of a trial that edited its own spec begins.
 SPEC_EDITED = "the trial edited its own spec, which does not count:"
@@ -21,7 +21,7 @@ def treatment_of(plan: Plan, attempts: Sequence[TrialRecord]) -> TreatmentFindin
     toggle = plan.toggle
     if toggle is None:
         return None
-    on, off = (_valid(attempts, cohort) for cohort in (Cohort.WITH, Cohort.WITHOUT))
+    on, off = (_valid(attempts, cohort) for cohort in SIDES)
     told = [trial.used for trial in on if trial.used is not None]
     return TreatmentFinding(
         kind=toggle.kind,
@@ -89,7 +89,7 @@ def _retries(attempts: Sequence[TrialRecord]) -> Iterator[Warn]:
     """Requests were made again while trials ran, so their times hold waits."""
     found = {
         cohort.value: sum(bool(trial.retries) for trial in _valid(attempts, cohort))
-        for cohort in (Cohort.WITH, Cohort.WITHOUT)
+        for cohort in cohorts_of(attempts)
     }
     if any(found.values()):
         yield Warn(

@@ -12,7 +12,7 @@ from kcut.model.outcome import Cohort, Outcome, Void
 from kcut.model.plan import Plan
 from kcut.model.trial import TrialKey, TrialRecord
 from kcut.schedule import TrialRequest
-from kcut.steps import Bench, Findings, Steps, enabled, trial_environment
+from kcut.steps import Bench, Findings, Steps, has, trial_environment
 from kcut.system.clock import Clock, timestamp
 
 
@@ -99,7 +99,7 @@ def _perform(request: TrialRequest, bench: Bench, found: Findings, phases: _Phas
     with ExitStack() as stack:
         try:
             protected = bench.work(request.key.pair).protected
-            opened = bench.isolation.open(protected, enabled=enabled(bench.plan, request.key))
+            opened = bench.isolation.open(protected, cohort=has(bench.plan, request.key))
             worktree = stack.enter_context(opened)
         except (CheckoutFailed, OSError) as error:
             found.void(Void.WORKTREE, str(error))

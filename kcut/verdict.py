@@ -1,12 +1,12 @@
 """From a run's record to its verdict: the artifact is a view of what was recorded. Pure."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from kcut.cautions import VOID_ADVICE, blocks_start, of_run, of_verdict, void_advice
+from kcut.cautions import VOID_ADVICE, blocks_start, of_placebo, of_run, of_verdict, void_advice
 from kcut.course import course_of
-from kcut.decision import decide
+from kcut.decision import against_placebo, decide
 from kcut.model.artifact import (
     SCHEMA_VERSION,
     Artifact,
@@ -26,7 +26,7 @@ from kcut.model.trial import TrialRecord
 from kcut.rates import point_rule, rate_of
 from kcut.schedule import runs_again
 from kcut.stats.binomial import binomial_bound
-from kcut.summary import averaged, final_trials, of_cohort, summarise, task_results, trial_rows
+from kcut.summary import averaged, compared, final_trials, of_cohort, summarise, task_results, trial_rows
 from kcut.treatment import of_treatment, rework_of, treatment_of
 
 #: A run that goes on until it is decided ends invalid if more than a quarter of so many pairs stay void.
@@ -54,20 +54,21 @@ def early_invalid(plan: Plan, final: Iterable[TrialRecord]) -> str | None:
     """
     trials = final_trials(final)
     # a run without an end is judged by as many pairs as most runs have, or by those it has
-    k = plan.pairs if plan.capped else max(UNCAPPED_K, len(trials) // 2)
+    k = plan.pairs if plan.capped else max(UNCAPPED_K, len(trials) // len(plan.cohorts))
     found = _spoilt(plan, k, trials)
     return found.note if found else None
 
 
 def _spoilt(plan: Plan, k: int, trials: Sequence[TrialRecord]) -> Invalid | None:
     """What no later trial can mend: cohorts that were not what they should be, or too many voids."""
-    void = {cohort: [trial for trial in of_cohort(trials, cohort) if not trial.valid] for cohort in Cohort}
-    missed, leaked = (
-        sum(trial.reason is Void.MANIPULATION for trial in void[cohort]) for cohort in (Cohort.WITH, Cohort.WITHOUT)
-    )
-    if missed or leaked:
-        parts = [f"was missing in {_trials(missed, Cohort.WITH)}"] if missed else []
-        parts += [f"was present in {_trials(leaked, Cohort.WITHOUT)}"] if leaked else []
+    void = {cohort: [trial for trial in of_cohort(trials, cohort) if not trial.valid] for cohort in plan.cohorts}
+    astray = {
+        cohort: number
+        for cohort, found in void.items()
+        if (number := sum(trial.reason is Void.MANIPULATION for trial in found))
+    }
+    if astray:
+        parts = [f"{_ASTRAY[cohort]} in {_trials(number, cohort)}" for cohort, number in astray.items()]
         return Invalid("manipulation", f"the component {' and '.join(parts)}", VOID_ADVICE[Void.MANIPULATION])
     over = {cohort: found for cohort, found in void.items() if 4 * len(found) > k}
     if not over:
@@ -80,6 +81,14 @@ def _spoilt(plan: Plan, k: int, trials: Sequence[TrialRecord]) -> Invalid | None
     if blocks_start(trials):
         note += "; the component itself may keep the agent from starting"
     return Invalid("voids", note, void_advice(reasons, jobs=plan.jobs))
+
+
+#: What it means that a cohort was not as it should be.
+_ASTRAY = {
+    Cohort.WITH: "was missing",
+    Cohort.WITHOUT: "was present",
+    Cohort.PLACEBO: "was not as its placebo should be",
+}
 
 
 def _trials(number: int, cohort: Cohort) -> str:
@@ -95,7 +104,7 @@ def _invalid(run: RunRecord, counted: "_Counted") -> Invalid | None:
     trials, rates = final_trials(counted.attempts), counted.cohorts
     resume = f"go on with: kcut {'aa' if run.plan.aa else 'benchmark'} --resume {run.run_id}"
     found = _spoilt(run.plan, counted.k, trials)
-    ended, planned = len(trials), 2 * counted.k
+    ended, planned = len(trials), len(run.plan.cohorts) * counted.k
     if run.state == "interrupted":  # a void that would have been run again spoils nothing yet
         done = sum(not runs_again(run.plan, trial) for trial in trials)
         return Invalid("interrupted", f"the run was stopped after {done} of {planned} trials", resume)
@@ -105,8 +114,10 @@ def _invalid(run: RunRecord, counted: "_Counted") -> Invalid | None:
         return Invalid("run", run.note or "the run could not be carried out", "mend the cause, and start a new run")
     if ended < planned and not any(warn.code == "budget-stop" for warn in run.warnings):
         return Invalid("incomplete", f"only {ended} of {planned} trials have ended", resume)
-    if any(rate_of(cohort) is None for cohort in rates):
-        empty = [name for name, cohort in zip(("WITH", "WITHOUT"), rates, strict=True) if rate_of(cohort) is None]
+    empty = [name for name, cohort in zip(("WITH", "WITHOUT"), rates, strict=True) if rate_of(cohort) is None]
+    if counted.placebo is not None and rate_of(counted.placebo) is None:
+        empty.append("PLACEBO")
+    if empty:
         return Invalid("no-trials", f"no {' and no '.join(empty)} trial is valid", "run again when trials can start")
     for task in counted.tasks:
         if rate_of(task.with_) is None or rate_of(task.without) is None:
@@ -129,9 +140,10 @@ def assemble(run: RunRecord, attempts: Sequence[TrialRecord]) -> Artifact:
     """
     plan = run.plan
     counted = _counted(plan, attempts, partial=any(warn.code == "budget-stop" for warn in run.warnings))
-    with_, without = (
+    summaries = (*counted.cohorts, *(() if counted.placebo is None else (counted.placebo,)))
+    with_, without, *others = (
         side.model_copy(update={"rework": rework_of(plan, counted.attempts, cohort)})
-        for side, cohort in zip(counted.cohorts, (Cohort.WITH, Cohort.WITHOUT), strict=True)
+        for side, cohort in zip(summaries, plan.cohorts, strict=True)
     )
     ruling = _rule(run, counted)
     keywords: dict[str, Any] = {"with": with_, "pass": ruling.passed}  # no names that Python would take
@@ -153,6 +165,7 @@ def assemble(run: RunRecord, attempts: Sequence[TrialRecord]) -> Artifact:
         isolation=plan.checkout.isolation,
         order=Order(seed=plan.seed),
         environment=_environment(run.environment, attempts),
+        placebo=others[0] if others else None,
         tasks=counted.tasks,
         trials=trial_rows(plan, attempts),
         max_k=plan.k if plan.until_decided and plan.capped else None,
@@ -194,12 +207,16 @@ def against_itself(plan: Plan, attempts: Sequence[TrialRecord]) -> AgainstItself
 
 @dataclass(frozen=True, slots=True)
 class _Counted:
-    """What counts: the pairs up to the decision. `k` of them were planned; `after` trials ended later."""
+    """What counts: the pairs up to the decision. `k` of them were planned; `after` trials ended later.
+
+    `cohorts` are the sides that are compared, `placebo` the third cohort, where the run has one.
+    """
 
     k: int
     attempts: tuple[TrialRecord, ...]
     after: int
     cohorts: tuple[CohortSummary, CohortSummary]
+    placebo: CohortSummary | None
     tasks: tuple[TaskResult, ...]
 
 
@@ -213,7 +230,7 @@ def _counted(plan: Plan, attempts: Sequence[TrialRecord], *, partial: bool = Fal
         course = course_of(plan, attempts)
         k = course.seen if course.over or not plan.capped else k
         counted = tuple(attempt for attempt in attempts if attempt.key.pair < k)
-    on, off = (summarise(k, of_cohort(counted, cohort)) for cohort in (Cohort.WITH, Cohort.WITHOUT))
+    on, off, *others = (summarise(k, of_cohort(counted, cohort)) for cohort in plan.cohorts)
     tasks = task_results(plan, k, counted)
     if plan.until_decided or partial:  # it may have ended before every task had its turn
         tasks = tuple(task for task in tasks if task.with_.valid and task.without.valid)
@@ -221,7 +238,21 @@ def _counted(plan: Plan, attempts: Sequence[TrialRecord], *, partial: bool = Fal
         on = averaged(on, [(task.weight, task.with_) for task in tasks])
         off = averaged(off, [(task.weight, task.without) for task in tasks])
     after = {attempt.key for attempt in attempts} - {attempt.key for attempt in counted}
-    return _Counted(k, counted, len(after), (on, off), tasks)
+    placebo = others[0] if others else None
+    if placebo is not None and tasks:
+        placebo = averaged(placebo, [(task.weight, part) for task, part in _of_placebo(plan, k, counted, tasks)])
+    return _Counted(k, counted, len(after), (on, off), placebo, tasks)
+
+
+def _of_placebo(
+    plan: Plan, k: int, attempts: Sequence[TrialRecord], tasks: Sequence[TaskResult]
+) -> Iterator[tuple[TaskResult, CohortSummary]]:
+    """What the placebo's trials of each of some tasks came to."""
+    names = [work.name for work in plan.works]
+    for task in tasks:
+        place = names.index(task.name)
+        mine = [each for each in of_cohort(attempts, Cohort.PLACEBO) if each.key.pair % len(names) == place]
+        yield task, summarise(len(range(place, k, len(names))), mine)
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,7 +264,7 @@ class _Ruling:
 
 def _rule(run: RunRecord, counted: _Counted) -> _Ruling:
     """Both rules applied, all warnings in place."""
-    plan, attempts = run.plan, counted.attempts
+    plan, attempts, sides = run.plan, counted.attempts, compared(counted.attempts)
     with_, without = counted.cohorts
     invalid = _invalid(run, counted)
     warnings = [*run.warnings]
@@ -242,9 +273,14 @@ def _rule(run: RunRecord, counted: _Counted) -> _Ruling:
         decision = Decision(verdict="invalid", alpha=plan.alpha, delta=plan.delta, warnings=tuple(warnings))
         return _Ruling(False, invalid.note, decision)
     point = point_rule(with_, without, plan.min_gain, counted.tasks)
-    decision = decide(plan, attempts, with_, without, counted.tasks)
-    found = of_verdict(plan, attempts, with_, without, point=point, decision=decision, tasks=counted.tasks)
+    decision = decide(plan, sides, with_, without, counted.tasks)
+    known: dict[str, Any] = {"point": point, "decision": decision, "tasks": counted.tasks}
+    found = of_verdict(plan, sides, with_, without, **known, placebo=counted.placebo)
     warnings += [*of_run(attempts), *of_treatment(plan, attempts), *found]
+    if counted.placebo is not None:
+        decision = decision.model_copy(update={"placebo": against_placebo(plan, counted.k, attempts)})
+        passed = point.passed or decision.verdict == "keep"
+        warnings += of_placebo(plan, with_, counted.placebo, decision, passed=passed)
     decision = decision.model_copy(update={"after": counted.after or None, "warnings": tuple(warnings)})
     if plan.rule == "point":
         return _Ruling(point.passed, point.reason, decision)

@@ -27,6 +27,7 @@ CELLS: dict[str, Callable[[], list[Cell]]] = {
     "sequential": lambda: [Cell(reports.sequential())],
     "eprocess": lambda: [Cell(reports.eprocess())],
     "tasks": lambda: [Cell(reports.several_tasks())],
+    "placebo": lambda: [Cell(reports.placebo())],
     "several": several,
 }
 

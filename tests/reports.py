@@ -53,6 +53,18 @@ def fixed(
     return assemble(a_run(k=n, state="finished", **run), attempts)
 
 
+def placebo() -> Artifact:
+    """A run with a third cohort that does nearly as well, and a void in it."""
+    draw = random.Random(8)
+    attempts = []
+    for pair in range(12):
+        for place, (cohort, rate) in enumerate((("with", 0.95), ("without", 0.3), ("placebo", 0.9))):
+            outcome = "pass" if draw.random() < rate else "fail"
+            outcome = "quota" if cohort == "placebo" and pair == 4 else outcome
+            attempts.append(_at(attempt(draw, pair, cohort, outcome), (place + pair) % 3))
+    return assemble(a_run(k=12, control="placebo", state="finished"), attempts)
+
+
 def _at(record: TrialRecord, position: int) -> TrialRecord:
     return replace(record, position=position)
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from kcut.decision import decide, void_balance
 from kcut.model.artifact import CohortSummary, Decision
-from kcut.model.outcome import Cohort
+from kcut.model.outcome import SIDES, Cohort
 from kcut.model.trial import TrialRecord
 from kcut.rates import point_rule
 from kcut.summary import of_cohort, summarise
@@ -226,7 +226,7 @@ outcomes = st.sampled_from(["pass", "fail", "pass", "fail", "void", "vpass", "vf
 @st.composite
 def runs(draw: st.DrawFn) -> tuple[int, list[TrialRecord]]:
     k = draw(st.integers(1, 9))
-    on, off = (draw(st.lists(outcomes, min_size=k, max_size=k)) for _ in Cohort)
+    on, off = (draw(st.lists(outcomes, min_size=k, max_size=k)) for _ in SIDES)
     attempts = trials(on, off)
     if any(all(outcome == "void" for outcome in side) for side in (on, off)):
         attempts = trials(["pass", *on[1:]], ["fail", *off[1:]])

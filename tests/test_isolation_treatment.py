@@ -11,6 +11,7 @@ import pytest
 from kcut.isolation import Isolation, Worktree, inspect, isolate, snapshot
 from kcut.model.component import LINK, ComponentPlan, Edits, File, Treatment
 from kcut.model.errors import NotReady
+from kcut.model.outcome import SIDES, Cohort
 from tests.conftest import Repo, make_repo
 from tests.guard import guard
 from tests.worktrees import files_of, places, plan_of, sh, state_of
@@ -47,8 +48,8 @@ def running(repo: Repo, applied: Treatment, **options: Any) -> Iterator[Isolatio
 def both(isolation: Isolation) -> tuple[dict[str, tuple[str, bytes]], dict[str, tuple[str, bytes]]]:
     """The files of a worktree WITH and of one WITHOUT; git sees neither as changed."""
     found = []
-    for enabled in (True, False):
-        with isolation.open(enabled=enabled) as worktree:
+    for cohort in SIDES:
+        with isolation.open(cohort=cohort) as worktree:
             assert sh(worktree, "git status --porcelain --ignored") == ""
             assert worktree.freeze().changed == ()
             found.append(files_of(worktree.path))
@@ -97,7 +98,7 @@ def test_the_base_is_as_if_it_had_been_so(repo: Repo) -> None:
     repo.git("commit", "-q", "--allow-empty", "-m", "second")
     facts = "git log --format='%an %ae %ad %cn %ce %cd %s %P' --date=raw"
     wanted = repo.git("log", "--format=%an %ae %ad %cn %ce %cd %s %P", "--date=raw")
-    with running(repo, treatment({SKILL: TEXT})) as isolation, isolation.open(enabled=True) as worktree:
+    with running(repo, treatment({SKILL: TEXT})) as isolation, isolation.open(cohort=Cohort.WITH) as worktree:
         assert sh(worktree, facts) == wanted
         assert sh(worktree, "git show --format= --name-only HEAD") == SKILL
 
@@ -108,15 +109,15 @@ def test_without_history_the_component_is_in_no_object(repo: Repo) -> None:
     everything = "git cat-file --batch-all-objects --batch-check='%(objectname)' | git cat-file --batch"
     with (
         running(repo, treatment({SKILL: TEXT}), history="none") as isolation,
-        isolation.open(enabled=False) as off,
-        isolation.open(enabled=True) as on,
+        isolation.open(cohort=Cohort.WITHOUT) as off,
+        isolation.open(cohort=Cohort.WITH) as on,
     ):
         assert "Tidy." not in sh(off, everything)
         assert "Tidy." in sh(on, everything)
 
 
 def test_no_path_tells_the_cohort(repo: Repo) -> None:
-    with running(repo, treatment({SKILL: TEXT})) as isolation, isolation.open(enabled=False) as worktree:
+    with running(repo, treatment({SKILL: TEXT})) as isolation, isolation.open(cohort=Cohort.WITHOUT) as worktree:
         told = sh(
             worktree, "pwd; git rev-parse --git-dir; cat $(git rev-parse --git-path objects/info/alternates); env"
         )
@@ -130,7 +131,7 @@ def test_a_shallow_clone(repo: Repo, tmp_path: Path) -> None:
     subprocess.run(["git", "clone", "-q", "--depth=1", f"file://{repo.path}", tmp_path / "shallow"], check=True)
     with running(Repo(tmp_path / "shallow"), treatment({SKILL: TEXT})) as isolation:
         on, _ = both(isolation)
-        with isolation.open(enabled=True) as worktree:
+        with isolation.open(cohort=Cohort.WITH) as worktree:
             assert sh(worktree, "git log --format=%s; git fsck --no-dangling") == "commit 2"
     assert SKILL in on
 
@@ -180,6 +181,27 @@ def test_more_than_the_component_may_not_differ(repo: Repo) -> None:
         both_of(repo, treatment(edits))
 
 
+def test_a_placebo_has_a_base_of_its_own(repo: Repo) -> None:
+    repo.write(SKILL, TEXT.data)
+    repo.commit()
+    other = File(0o100644, b"---\nname: tidy\n---\n1. Calm.\n")
+    with running(repo, treatment({SKILL: TEXT}, placebo={SKILL: other})) as isolation:
+        on, off = both(isolation)
+        with isolation.open(cohort=Cohort.PLACEBO) as worktree:
+            assert sh(worktree, "git status --porcelain --ignored") == ""
+            placebo = files_of(worktree.path)
+    assert placebo.pop(SKILL) == ("file", other.data)
+    assert on.pop(SKILL) == ("file", TEXT.data)
+    assert placebo == on == off
+
+
+@pytest.mark.parametrize("more", [{"a.txt": File(0o100644, b"other\n")}, {SKILL: TEXT}, {SKILL: None}])
+def test_a_placebo_differs_from_both_in_the_component_alone(repo: Repo, more: Edits) -> None:
+    placebo = {SKILL: File(0o100644, b"calm\n"), **more}
+    with pytest.raises(NotReady, match=r"would differ in more than tidy: a\.txt$|would be the same"):
+        both_of(repo, treatment({SKILL: TEXT}, placebo=placebo))
+
+
 def test_a_component_that_changes_nothing(repo: Repo) -> None:
     with pytest.raises(NotReady, match="both cohorts would be the same"):
         both_of(repo, treatment({"a.txt": File(0o100644, b"a\n")}, {}, paths=("a.txt",)))
@@ -192,10 +214,10 @@ def test_what_is_copied_along_holds_no_component(repo: Repo) -> None:
     repo.write(".claude/skills/other/SKILL.md", "other\n")
     other = (".claude/skills/other/SKILL.md", ("file", b"other\n"))
     with running(repo, treatment({SKILL: TEXT}), copy_paths=(".claude/skills",)) as isolation:
-        for enabled in (True, False):
-            with isolation.open(enabled=enabled) as worktree:
+        for cohort in SIDES:
+            with isolation.open(cohort=cohort) as worktree:
                 found = files_of(worktree.path)
-                assert (found.pop(SKILL, None) == ("file", TEXT.data)) is enabled
+                assert (found.pop(SKILL, None) == ("file", TEXT.data)) is (cohort is Cohort.WITH)
                 assert other in found.items()
                 assert sh(worktree, "git status --porcelain") == ""
 

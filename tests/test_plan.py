@@ -1,9 +1,11 @@
 """The order of trials and their seeds."""
 
+from collections import Counter
+
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kcut.model.outcome import Cohort
+from kcut.model.outcome import SIDES, Cohort
 from kcut.plan import SEED_LIMIT, pair_order, pair_seed, pair_slots, slots
 
 SEEDS = st.integers(0, SEED_LIMIT - 1)
@@ -23,6 +25,23 @@ def test_every_trial_once_and_pairs_stay_together(seed: int, k: int) -> None:
     assert len({slot.key for slot in order}) == len(order) == 2 * k
     assert [slot.key.pair for slot in order] == [pair for pair in range(k) for _ in range(2)]
     assert [slot.position for slot in order] == [0, 1] * k
+
+
+ALL = (*SIDES, Cohort.PLACEBO)
+
+
+@given(SEEDS, st.integers(1, 60))
+def test_a_placebo_changes_neither_order_nor_seeds_of_the_others(seed: int, k: int) -> None:
+    order = list(slots(seed, k, ALL))
+    assert [slot.position for slot in order] == [0, 1, 2] * k
+    rest = [(slot.key, slot.seed) for slot in order if slot.key.cohort is not Cohort.PLACEBO]
+    assert rest == [(slot.key, slot.seed) for slot in slots(seed, k)]
+
+
+def test_with_a_placebo_all_orders_are_equally_likely() -> None:
+    drawn = Counter(tuple(slot.key.cohort for slot in pair_slots(3, pair, ALL)) for pair in range(6000))
+    assert len(drawn) == 6
+    assert all(880 < number < 1120 for number in drawn.values())  # 1,000 each, 4 standard deviations
 
 
 def test_either_cohort_starts_first_about_as_often() -> None:

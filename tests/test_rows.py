@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from kcut.decision import decide as decide_run
 from kcut.model.errors import UsageFault
-from kcut.model.outcome import Cohort
+from kcut.model.outcome import SIDES, Cohort
 from kcut.model.trial import Usage
 from kcut.rows import sources
 from kcut.rows.cells import Cell, cells_of
@@ -256,7 +256,7 @@ def test_a_cell_is_decided_as_a_run_is(withs: list[str], withouts: list[str], ob
     if ruling.verdict == "invalid":
         assert "void" in {*withs, *withouts}
         return
-    on, off = (summarise(plan.k, of_cohort(attempts, cohort)) for cohort in Cohort)
+    on, off = (summarise(plan.k, of_cohort(attempts, cohort)) for cohort in SIDES)
     expected = decide_run(plan, attempts, on, off)
     assert ruling.decision.model_copy(update={"warnings": ()}) == expected.model_copy(update={"warnings": ()})
 

@@ -29,7 +29,7 @@ def test_the_shipped_schema_is_the_models() -> None:
 
 def test_the_schema_is_one_and_speaks_of_the_keys_of_the_file() -> None:
     jsonschema.Draft202012Validator.check_schema(SCHEMA)
-    assert set(SCHEMA["properties"]) == {*example(), "tasks", "treatment"}
+    assert set(SCHEMA["properties"]) == {*example(), "placebo", "tasks", "treatment"}
     assert set(SCHEMA["required"]) <= set(first_format())
     assert "pass_" not in text()
 

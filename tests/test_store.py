@@ -24,6 +24,7 @@ from kcut.model.outcome import Cohort, Outcome, Void
 from kcut.model.trial import Tokens, TrialKey, TrialRecord, Usage
 from kcut.store import SCHEMA_VERSION, Store, run_dir, state_dir
 from kcut.store.database import MIGRATIONS, open_database
+from kcut.store.documents import attempt_text, run_text
 from tests.conftest import Repo
 from tests.records import a_run, an_attempt
 
@@ -583,9 +584,42 @@ def test_a_newer_schema_is_refused_and_kept(tmp_path: Path) -> None:
     migrated.close()
     before = database(tmp_path).read_bytes()
     for create in (True, False):
-        with pytest.raises(NotReady, match=r"written by a newer kcut \(schema 2; this one knows 1\)"):
+        with pytest.raises(NotReady, match=r"written by a newer kcut \(schema 3; this one knows 2\)"):
             Store.open(tmp_path, create=create)
     assert database(tmp_path).read_bytes() == before
+
+
+def test_a_record_of_the_first_schema_goes_on(tmp_path: Path) -> None:
+    database(tmp_path).parent.mkdir(parents=True)
+    first = open_database(database(tmp_path), migrations=MIGRATIONS[:1])
+    with first.transaction() as sql:
+        document = run_text(a_run())
+        sql.execute(
+            "INSERT INTO runs (run_id, ts, component, k, state, document) VALUES (?, '', 'x', 2, 'interrupted', ?)",
+            (RUN, document),
+        )
+        for cohort in ("with", "without"):
+            text = attempt_text(an_attempt(0, cohort, "fail", failing=("AC-1",)))
+            values = "1, 0, ?, 1, 0, 'fail', NULL, 1.5, NULL, ?"
+            sql.execute(f"INSERT INTO attempts VALUES ({values})", (cohort, text))  # noqa: S608
+            sql.execute("INSERT INTO failing VALUES (1, 0, ?, 1, 'AC-1')", (cohort,))
+        with pytest.raises(sqlite3.IntegrityError):
+            sql.execute(f"INSERT INTO attempts VALUES ({values})", ("placebo", "{}"))  # noqa: S608
+    first.close()
+    with Store.open(tmp_path) as store:
+        store.claim(RUN)
+        assert [attempt.failing for attempt in store.attempts(RUN)] == [("AC-1",)] * 2
+        store.record(RUN, an_attempt(0, "placebo", "fail", failing=("AC-1",)))
+        assert {attempt.key.cohort for attempt in store.attempts(RUN)} == set(Cohort)
+    now = open_database(database(tmp_path))
+    assert [row[0] for row in now.rows("SELECT cohort FROM failing ORDER BY cohort")] == [
+        "placebo",
+        "with",
+        "without",
+    ]
+    assert len(now.rows("SELECT * FROM trials")) == 3
+    assert now.rows("PRAGMA foreign_key_check") == []
+    now.close()
 
 
 def test_a_failed_migration_changes_nothing(tmp_path: Path) -> None:

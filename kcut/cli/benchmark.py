@@ -35,6 +35,7 @@ Examples:
   kcut benchmark --component tidy-imports --task ./run.sh --k 5
   kcut benchmark --component tidy-imports --task ./run.sh --spec specs/tidy.md --jobs 4
   kcut benchmark --component no-todo-hook --task ./seed.sh --score './check.sh src' --rule evidence --k 17
+  kcut benchmark --component tidy-imports --task ./run.sh --control placebo --k 10
   kcut benchmark --component tidy-imports --task ./run.sh --dry-run
   kcut benchmark --resume last
 """
@@ -71,6 +72,13 @@ DECISION = (
         default=Ask.rule,
         show_default=True,
         help="What sets the verdict and the exit code.",
+    ),
+    option(
+        "--control",
+        type=Choice(["none", "placebo"]),
+        default=Ask.control,
+        show_default=True,
+        help="Also run trials with irrelevant text of the component's length in its place.",
     ),
     option("--min-gain", metavar="X", help="Pass only if the rate rises by X (0.1, 1/3), instead of at all."),
     option("--out", metavar="NAME", help="Name the artifact after this instead of the component."),

@@ -196,6 +196,8 @@ def _options(evidence: "Evidence") -> list[str]:
         words += _levels(decision)
     if document.get("rule") == "evidence":
         words += ["--rule", "evidence"]
+    if document.get("placebo") is not None:
+        words += ["--control", "placebo"]
     if document.get("isolation") in {"worktree", "clone"}:
         words += ["--isolation", document["isolation"]]
     return words

@@ -252,7 +252,7 @@ def _of_trials(plan: "Plan") -> str:
     """`of 10 trials`, `of at most 40 trials`, `trials`."""
     if not plan.capped:
         return "trials"
-    return f"of {'at most ' * plan.until_decided}{2 * plan.pairs} trials"
+    return f"of {'at most ' * plan.until_decided}{plan.trials} trials"
 
 
 def wants_live(options: dict[str, Any]) -> bool:
@@ -278,7 +278,7 @@ def _number(plan: "Plan") -> str:
     """How many trials there will be: `10 trials`, `at most 40 trials`, `trials without a cap`."""
     if not plan.capped:
         return "trials without a cap (--max-k or --max-cost sets one)"
-    return f"{'at most ' * plan.until_decided}{2 * plan.pairs} trials"
+    return f"{'at most ' * plan.until_decided}{plan.trials} trials"
 
 
 def _agents(ready: "Ready") -> set[str]:
@@ -299,12 +299,14 @@ def _agents(ready: "Ready") -> set[str]:
 def _price(ready: "Ready") -> str:
     """What the trials cost if they cost as the last benchmark's, empty if that is not known."""
     from kcut.artifacts import load
+    from kcut.model.outcome import Cohort
     from kcut.report.text import money
 
     if not ready.artifact.exists() or not ready.plan.capped:
         return ""
     last = load(ready.artifact)
-    costs = [cohort.mean_cost_per_trial for cohort in (last.with_, last.without)]
+    cohorts = {Cohort.WITH: last.with_, Cohort.WITHOUT: last.without, Cohort.PLACEBO: last.placebo or last.with_}
+    costs = [cohorts[cohort].mean_cost_per_trial for cohort in ready.plan.cohorts]
     if None in costs:
         return ""
     total = sum(cost for cost in costs if cost is not None) * ready.plan.pairs
@@ -325,7 +327,7 @@ def _plan_document(ready: "Ready") -> dict[str, Any]:
     from kcut.resolve import safe_plan
 
     plan = safe_plan(ready.plan)
-    trials = 2 * plan.pairs if plan.capped else None
+    trials = plan.trials if plan.capped else None
     return {"plan": plan.document(), "trials": trials, "protected": list(ready.protected)}
 
 

@@ -129,7 +129,8 @@ def _size(plan: "Plan") -> str:
         return f"{count(plan.aa, 'A/A benchmark')} of {count(plan.k, 'pair')}"
     if not plan.capped:
         return "pairs until decided"
-    return f"{'at most ' * plan.until_decided}{count(plan.pairs, 'pair')}"
+    third = " with a placebo" if plan.control == "placebo" else ""
+    return f"{'at most ' * plan.until_decided}{count(plan.pairs, 'pair')}{third}"
 
 
 def _works(plan: "Plan") -> dict[str, str | None]:

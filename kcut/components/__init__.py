@@ -3,6 +3,7 @@
 from kcut.components.copies import user_copies
 from kcut.components.find import draft_digest, find_component, list_at, list_components, look_up, split_kind
 from kcut.components.near import looked_for, nearest
+from kcut.components.placebo import with_placebo
 from kcut.components.treatment import Edits, File, Listed, Treatment
 from kcut.globs import covers
 
@@ -21,4 +22,5 @@ __all__ = [
     "nearest",
     "split_kind",
     "user_copies",
+    "with_placebo",
 ]

@@ -10,6 +10,7 @@ from kcut.globs import covers
 from kcut.isolation.reads import Entries
 from kcut.model.component import LINK, Edits, File, Treatment
 from kcut.model.errors import NotReady
+from kcut.model.outcome import Cohort
 from kcut.system.files import read_regular
 from kcut.system.git import Git
 
@@ -27,12 +28,15 @@ class Change:
     command: str | None = None
 
 
-def changes(treatment: Treatment) -> dict[bool, Change]:
-    """The change of WITH (True) and of WITHOUT (False)."""
-    return {
-        True: Change(treatment.with_, treatment.patch, applied=True, command=treatment.command),
-        False: Change(treatment.without, treatment.patch, command=treatment.withhold),
+def changes(treatment: Treatment) -> dict[Cohort, Change]:
+    """The change of each cohort that there is."""
+    found = {
+        Cohort.WITH: Change(treatment.with_, treatment.patch, applied=True, command=treatment.command),
+        Cohort.WITHOUT: Change(treatment.without, treatment.patch, command=treatment.withhold),
     }
+    if treatment.placebo is not None:
+        found[Cohort.PLACEBO] = Change(treatment.placebo)
+    return found
 
 
 def read(tree: Path, path: str) -> File | None:
@@ -87,12 +91,12 @@ def _patch(git: Git, patch: bytes, *, applied: bool) -> None:
         )
 
 
-def check_difference(treatment: Treatment, with_: Entries, without: Entries) -> None:
-    """The cohorts' trees, as entries by path, must differ, and in the component's paths only.
+def check_difference(treatment: Treatment, one: Entries, other: Entries) -> None:
+    """Two cohorts' trees, as entries by path, must differ, and in the component's paths only.
 
     Raises NotReady with the paths that may not differ, or if nothing is different at all.
     """
-    paths = differing(with_, without)
+    paths = differing(one, other)
     component = treatment.plan
     foreign = [path for path in paths if not covers(component.paths, path)]
     if foreign:

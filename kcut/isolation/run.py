@@ -7,6 +7,7 @@ import shutil
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from itertools import combinations
 from operator import itemgetter
 from pathlib import Path
 from types import TracebackType
@@ -25,6 +26,7 @@ from kcut.isolation.source import Source
 from kcut.isolation.worktree import Worktree, uncover
 from kcut.model.component import Treatment
 from kcut.model.errors import NotReady
+from kcut.model.outcome import Cohort
 from kcut.model.plan import CheckoutPlan
 from kcut.system.files import copy_tree, identity, remove_tree
 from kcut.system.lease import Lease
@@ -86,23 +88,23 @@ class Isolation:
             self._known = identity(self.place)
             own = self._own = self.place / leftovers.OWN
             own.mkdir()
-            self._sources: dict[bool, Source] = self._make_sources()
+            self._sources: dict[Cohort, Source] = self._make_sources()
         except BaseException:
             self._close()
             raise
 
-    def _make_sources(self) -> dict[bool, Source]:
-        """What the worktrees of WITH (True) and WITHOUT (False) are made of: the same, if kcut changes nothing."""
+    def _make_sources(self) -> dict[Cohort, Source]:
+        """What the worktrees of each cohort are made of: the same, if kcut changes nothing."""
         if self._treatment is None:
-            source = self._make_source(self._own)
-            return {True: source, False: source}
+            return dict.fromkeys(Cohort, self._make_source(self._own))
         sources = {}
-        for enabled, change in changes(self._treatment).items():
-            sources[enabled] = self._make_source(self._base_folder(), change)
+        for cohort, change in changes(self._treatment).items():
+            sources[cohort] = self._make_source(self._base_folder(), change)
             if change.command is not None:
-                done = self._carry_out(change, change.command, sources[enabled])
-                sources[enabled] = self._make_source(self._base_folder(), done)
-        check_difference(self._treatment, sources[True].entries(), sources[False].entries())
+                done = self._carry_out(change, change.command, sources[cohort])
+                sources[cohort] = self._make_source(self._base_folder(), done)
+        for one, other in combinations([source.entries() for source in sources.values()], 2):
+            check_difference(self._treatment, one, other)
         return sources
 
     def _base_folder(self) -> Path:
@@ -142,19 +144,19 @@ class Isolation:
             self._lease.release()
 
     @contextlib.contextmanager
-    def open(self, protected: Sequence[str] = (), *, enabled: bool = False) -> Iterator[Worktree]:
+    def open(self, protected: Sequence[str] = (), *, cohort: Cohort = Cohort.WITHOUT) -> Iterator[Worktree]:
         """A fresh worktree at the base, removed afterwards unless it is kept. `protected` are paths to be restored.
 
-        `enabled`: with the component, where kcut applies it.
+        It is as that cohort is to have it, where kcut applies the component.
 
         Raises CheckoutFailed, with git's own message, if it cannot be made.
         """
-        with self._open(self._sources[enabled], protected, enabled=enabled) as worktree:
+        with self._open(self._sources[cohort], protected, cohort=cohort) as worktree:
             yield worktree
 
     @contextlib.contextmanager
     def _open(
-        self, source: Source, protected: Sequence[str] = (), *, enabled: bool | None = None
+        self, source: Source, protected: Sequence[str] = (), *, cohort: Cohort | None = None
     ) -> Iterator[Worktree]:
         name = secrets.token_hex(6)
         folder = self.place / name
@@ -167,7 +169,7 @@ class Isolation:
                 self._look_around()
                 folder.mkdir()
                 git_dir = self._fill(folder, source)
-                self._bring_extras(folder / "tree", enabled=enabled)
+                self._bring_extras(folder / "tree", cohort)
                 shutil.copy2(git_dir / "index", index)
                 freezer = Freezer(source.origin, folder / "tree", index, source.frozen)
                 pristine = remember(folder / "tree", protected, copies)
@@ -212,16 +214,16 @@ class Isolation:
         self._check_out(source.origin, tree, git_dir / "index")
         return git_dir
 
-    def _bring_extras(self, tree: Path, *, enabled: bool | None) -> None:
+    def _bring_extras(self, tree: Path, cohort: Cohort | None) -> None:
         """Bring what git ignores; of a component that lies in there, the cohort has what it is to have."""
         self._extras.bring(self._checkout.root, tree)
         treatment = self._treatment
-        if treatment is None or enabled is None or not (self._extras.copies or self._extras.links):
+        if treatment is None or cohort is None or not (self._extras.copies or self._extras.links):
             return
-        for path, file in sorted((treatment.with_ if enabled else treatment.without).items(), key=itemgetter(0)):
+        for path, file in sorted(treatment.edits(cohort).items(), key=itemgetter(0)):
             if is_below(path, self._extras.links):
                 raise CheckoutFailed(
-                    f"{path} is the component's, and a link would show it to both cohorts",
+                    f"{path} is the component's, and a link would show it to all cohorts",
                     remedy="bring it with --copy instead of --link",
                 )
             if is_below(path, self._extras.copies):
@@ -285,7 +287,8 @@ def isolate(
 ) -> Isolation:
     """The worktrees of the run `run_id`, whose folder in the checkout is `state`; used as a context manager.
 
-    With a treatment, those of the cohort WITH have its component and those of WITHOUT do not; `perform` runs its
+    With a treatment, those of the cohort WITH have its component, those of WITHOUT do not, and those of PLACEBO have
+    what stands in for it; `perform` runs its
     commands in a worktree, and raises NotReady if one fails.
     """
     return Isolation(checkout, plan, run_id=run_id, state=state, treatment=treatment, perform=perform)

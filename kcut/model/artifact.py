@@ -137,6 +137,16 @@ class CostFinding(Record):
     non_inferior: bool | None = None
 
 
+class PlaceboFinding(Record):
+    """WITH against a placebo: the difference of the success rates with its 95 % interval, and the exact one-sided p
+    of "WITH passes more often".
+    """
+
+    difference: float | None = None
+    interval: tuple[float, float] | None = None
+    p_value: float | None = None
+
+
 class Decision(Record):
     """What the evidence supports. `difference` is with rate minus without rate, `interval` its 95 % interval.
 
@@ -160,6 +170,7 @@ class Decision(Record):
     after: Count | None = when_known()
     objective: Literal["success", "cost"] | None = when_known()
     cost: CostFinding | None = when_known()
+    placebo: PlaceboFinding | None = when_known()
     warnings: tuple[Warn, ...] = ()
 
 
@@ -218,7 +229,7 @@ class TrialRow(Record):
     """One trial: its last attempt, and how many attempts it took."""
 
     pair: Count
-    cohort: Literal["with", "without"]
+    cohort: Literal["with", "without", "placebo"]
     index: Count
     position: Count
     attempts: Count
@@ -242,7 +253,10 @@ class TrialRow(Record):
 
 
 class Artifact(Record):
-    """The verdict on one component, with the evidence it stands on. `pass` is the verdict of `rule`."""
+    """The verdict on one component, with the evidence it stands on. `pass` is the verdict of `rule`.
+
+    `placebo` is the cohort that had irrelevant text of the same length in the component's place; it decides nothing.
+    """
 
     schema_version: Whole | None = None
     component: str
@@ -263,6 +277,7 @@ class Artifact(Record):
     isolation: Literal["sealed", "worktree", "clone"] | None = None
     order: Order | None = None
     environment: Environment | None = None
+    placebo: CohortSummary | None = when_known()
     tasks: tuple[TaskResult, ...] = when_known(())
     trials: tuple[TrialRow, ...] = ()
     max_k: Whole | None = None

@@ -65,3 +65,4 @@ class Ask:
     margin: float = 0.10
     tasks: str | None = None
     aa: int = 0
+    control: Literal["none", "placebo"] = "none"

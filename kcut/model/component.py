@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from kcut.model.artifact import Record
+from kcut.model.outcome import Cohort
 
 #: git's modes of a file, an executable one, and a symbolic link.
 REGULAR, EXECUTABLE, LINK = 0o100644, 0o100755, 0o120000
@@ -58,7 +59,7 @@ class Treatment:
 
     `patch` is a unified diff, applied WITH and taken back WITHOUT where the base has it already. `env` is set WITH
     and unset WITHOUT. `command` makes WITH's tree out of the base's in a checkout of it, `withhold` WITHOUT's. All of
-    them come after the edits.
+    them come after the edits. `placebo` are the edits for a third cohort, None if there is none.
     """
 
     plan: ComponentPlan
@@ -68,3 +69,15 @@ class Treatment:
     env: Mapping[str, str] = field(default_factory=dict, repr=False)  # values may be secrets
     command: str | None = None
     withhold: str | None = None
+    placebo: Edits | None = None
+
+    def edits(self, cohort: Cohort) -> Edits:
+        """The edits to the base's tree for a cohort."""
+        match cohort:
+            case Cohort.WITH:
+                return self.with_
+            case Cohort.WITHOUT:
+                return self.without
+        if self.placebo is None:
+            raise AssertionError("there is no such cohort without a placebo")
+        return self.placebo

@@ -35,7 +35,7 @@ def miscount(document: Mapping[str, Any]) -> str | None:
     planned = whole(document.get("k"))
     if planned is not None and planned < 1:
         return f"k is {planned}, and nothing is shown by no trial"
-    for cohort in ("with", "without"):
+    for cohort in ("with", "without", "placebo"):
         summary = document.get(cohort)
         if not isinstance(summary, dict):
             continue

@@ -4,15 +4,20 @@ from enum import StrEnum
 
 
 class Cohort(StrEnum):
-    """One side of the comparison."""
+    """What a trial has: the component, nothing in its place, or irrelevant text of the same length and kind."""
 
     WITH = "with"
     WITHOUT = "without"
+    PLACEBO = "placebo"
 
     @property
     def enabled(self) -> str:
-        """`HARNESS_COMPONENT_ENABLED` of this cohort: `1` or `0`."""
-        return "1" if self is Cohort.WITH else "0"
+        """`HARNESS_COMPONENT_ENABLED` of this cohort: `1` where there is a component of that name, else `0`."""
+        return "0" if self is Cohort.WITHOUT else "1"
+
+
+#: The sides of the comparison that decides, in its order. A placebo is only held beside them.
+SIDES = (Cohort.WITH, Cohort.WITHOUT)
 
 
 class Outcome(StrEnum):

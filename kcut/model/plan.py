@@ -5,6 +5,7 @@ from typing import Literal
 from kcut.model.artifact import Record
 from kcut.model.ask import Ask
 from kcut.model.component import ComponentPlan
+from kcut.model.outcome import SIDES, Cohort
 
 #: A number of pairs that stands for "as many as it takes".
 UNCAPPED = 1_000_000
@@ -108,8 +109,9 @@ class TaskPlan(Record):
 class Plan(Record):
     """One run. Times are seconds; `min_gain` is an exact fraction or decimal as text.
 
-    `toggle` is the component that kcut applies and withholds, None if the task is to do that itself. `agent` does the
-    task of a run that names one; `rework` is how often it may try again after a failing score.
+    `toggle` is the component that kcut applies and withholds, None if the task is to do that itself; `control` says
+    what a third cohort has in its place. `agent` does the task of a run that names one; `rework` is how often it may
+    try again after a failing score.
 
     `k` counts the pairs of each task; with `until_decided` it is the most pairs of all tasks together. `aa` is 0, or
     how many benchmarks of the component against itself the run holds, one after the other. `tasks_file` is where the
@@ -162,6 +164,17 @@ class Plan(Record):
     objective: Literal["success", "cost"] = Ask.objective
     margin: float = Ask.margin
     aa: int = Ask.aa
+    control: Literal["none", "placebo"] = Ask.control
+
+    @property
+    def cohorts(self) -> tuple[Cohort, ...]:
+        """The cohorts of which each pair holds a trial."""
+        return (*SIDES, Cohort.PLACEBO) if self.control == "placebo" else SIDES
+
+    @property
+    def trials(self) -> int:
+        """The number of trials, or the most there can be."""
+        return len(self.cohorts) * self.pairs
 
     @property
     def works(self) -> tuple[TaskPlan, ...]:

@@ -54,7 +54,7 @@ class TrialKey:
 class TrialRecord:
     """One finished attempt at a trial. A void attempt may be followed by another of the same key and seed.
 
-    `position` is 0 for the trial that its pair started first, 1 for the other; `attempt` counts from 1.
+    `position` is 0 for the trial that its pair started first, 1 for the next; `attempt` counts from 1.
     Times are milliseconds. `tree` is the hash of the worktree after the task, None if it could not be read.
     `touched` are the protected files that the trial had changed; `failing` the ids of the spec's criteria
     that failed; `ended` the number of processes that had to be ended; `notes` what a person should hear.

@@ -39,6 +39,7 @@ def cell_document(cell: Cell) -> dict[str, Any]:
         "model": environment.model if environment else None,
         "with": artifact.with_.document(),
         "without": artifact.without.document(),
+        **({} if artifact.placebo is None else {"placebo": artifact.placebo.document()}),
         "decision": cell.decision,
         "component": artifact.component,
         "runId": artifact.run_id,

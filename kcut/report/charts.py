@@ -7,11 +7,13 @@ from kcut.rates import trials_of
 from kcut.report.figure import COHORTS, NEUTRAL, Absent, Figure, Table, label, layout, titled, upright, whole
 from kcut.report.path import path
 from kcut.report.spread import costs, times
-from kcut.report.table import gain, task_columns, task_rows, with_interval
+from kcut.report.table import cohorts_of, gain, task_columns, task_rows, with_interval
 from kcut.report.text import count, plain, rate, signed
 
 #: So many tasks a figure: more would not fit on a printed page.
 TASKS_A_FIGURE = 24
+#: How the bars of a cohort are hatched.
+_SHAPES = {"with": "", "without": "/", "placebo": "."}
 
 
 def figures(artifact: Artifact) -> Iterator[Figure | Absent]:
@@ -25,9 +27,9 @@ def figures(artifact: Artifact) -> Iterator[Figure | Absent]:
 
 
 def rates(artifact: Artifact) -> Figure | Absent:
-    """Both cohorts' success rates with their 95 % intervals."""
+    """The cohorts' success rates with their 95 % intervals."""
     title = "Success rates"
-    cohorts = [("with", artifact.with_), ("without", artifact.without)]
+    cohorts = cohorts_of(artifact)
     known = [(name, cohort) for name, cohort in cohorts if cohort.success_rate is not None]
     if not known:
         return Absent("rates", title, "No trial counts, so there is no success rate.")
@@ -62,13 +64,13 @@ def rates(artifact: Artifact) -> Figure | Absent:
         f"Success rates with 95 % intervals: {said}.",
         tuple(data),
         layout(
-            150,
+            150 + 40 * (len(cohorts) - 2),
             x=titled("share of trials that passed", range=[-0.02, 1.02], tickformat=".1f"),
             y={
                 "type": "category",
                 "categoryorder": "array",
-                "categoryarray": ["without", "with"],
-                "range": [-0.6, 1.6],
+                "categoryarray": [name for name, _ in reversed(cohorts)],
+                "range": [-0.6, len(cohorts) - 0.4],
             },
             margin={"l": 8, "r": 16, "t": 8, "b": 8},
         ),
@@ -159,7 +161,7 @@ def _task_figure(artifact: Artifact, shown: Sequence[TaskResult], name: str, tit
 def voids(artifact: Artifact) -> Figure | Absent:
     """How many trials stayed void, by reason and cohort."""
     title = "Voids"
-    cohorts = {"with": artifact.with_, "without": artifact.without}
+    cohorts = dict(cohorts_of(artifact))
     reasons = sorted({reason for cohort in cohorts.values() for reason, number in cohort.voids.items() if number})
     again = sum(cohort.void_attempts for cohort in cohorts.values())
     if not reasons and all(cohort.valid is None for cohort in cohorts.values()):
@@ -174,7 +176,7 @@ def voids(artifact: Artifact) -> Figure | Absent:
             "name": name,
             "y": list(range(len(reasons))),
             "x": [cohort.voids.get(reason, 0) for reason in reasons],
-            "marker": {"color": COHORTS[name]["color"], "pattern": {"shape": "/" if name == "without" else ""}},
+            "marker": {"color": COHORTS[name]["color"], "pattern": {"shape": _SHAPES[name]}},
             "hovertemplate": f"{name}: %{{x}}<extra></extra>",
         }
         for name, cohort in cohorts.items()
@@ -199,7 +201,7 @@ def voids(artifact: Artifact) -> Figure | Absent:
             bargap=0.35,
         ),
         Table(
-            (("reason", "left"), ("with", "right"), ("without", "right")),
+            (("reason", "left"), *((name, "right") for name in cohorts)),
             [
                 *([reason, *(str(cohort.voids.get(reason, 0)) for cohort in cohorts.values())] for reason in reasons),
                 ["void attempts, those run again too", *(str(cohort.void_attempts) for cohort in cohorts.values())],

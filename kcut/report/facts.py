@@ -1,12 +1,15 @@
 """What is known beside the numbers: how the component reached the agent, and what further attempts brought. Pure."""
 
 from kcut.model.artifact import Artifact, CohortSummary
+from kcut.report.table import cohorts_of
 from kcut.report.text import plain
+from kcut.report.words import placebo_line
 
 
 def fact_lines(artifact: Artifact) -> list[str]:
-    """A line each for the component that kcut switched and for rework; none where neither was."""
-    lines = []
+    """A line each for a placebo, the component that kcut switched, and rework; none where there was no such thing."""
+    placebo = placebo_line(artifact)
+    lines = [] if placebo is None else [placebo]
     found = artifact.treatment
     if found is not None:
         parts = [f"{found.kind} {plain(found.path)}, applied WITH and withheld WITHOUT"]
@@ -18,11 +21,7 @@ def fact_lines(artifact: Artifact) -> list[str]:
         if found.trials_with is not None:
             parts.append(f"it was used in {found.used_with} of {found.trials_with} WITH trials")
         lines.append(f"component: {'; '.join(parts)}")
-    again = [
-        f"{name} {_again(cohort)}"
-        for name, cohort in (("WITH", artifact.with_), ("WITHOUT", artifact.without))
-        if cohort.rework
-    ]
+    again = [f"{name.upper()} {_again(cohort)}" for name, cohort in cohorts_of(artifact) if cohort.rework]
     if again:
         lines.append(f"rework (not counted above): {'; '.join(again)}")
     return lines

@@ -11,6 +11,7 @@ from kcut.report.text import limited
 COHORTS = {
     "with": {"color": "#2f7fd6", "symbol": "circle"},
     "without": {"color": "#d9730d", "symbol": "diamond"},
+    "placebo": {"color": "#8a63d2", "symbol": "square"},
 }
 NEUTRAL = "#7c8594"
 KEEP, CUT = "#2f9e5b", "#d64545"

@@ -17,7 +17,7 @@ from kcut.report.charts import figures
 from kcut.report.facts import fact_lines
 from kcut.report.figure import Absent, Figure, Table
 from kcut.report.html_parts import origin, table, trials
-from kcut.report.table import cells, columns, gain, passed, task_columns, task_rows
+from kcut.report.table import cells, cohorts_of, columns, gain, passed, task_columns, task_rows
 from kcut.report.text import UNKNOWN, count, limited, plain
 from kcut.report.words import verdict_lines
 
@@ -115,9 +115,9 @@ def _section(cell: Cell, key: str, level: int, data: list[str]) -> str:
         text = f"<b>{escape(line.label)}: {escape(line.word)}</b> - {escape(line.text)}"
         lines.append(f'<p class="verdict {_TONE[line.word]}">{text}</p>\n')
     lines += [f'<p class="sub">{escape(line)}</p>\n' for line in fact_lines(artifact)]
-    cohorts = (("with", artifact.with_), ("without", artifact.without))
+    cohorts = cohorts_of(artifact)
     rows = [[escape(text) for text in cells(name, cohort)] for name, cohort in cohorts]
-    lines.append(table(columns(artifact), rows, "both cohorts"))
+    lines.append(table(columns(artifact), rows, "both cohorts" if len(cohorts) == 2 else "all cohorts"))
     if artifact.tasks:
         lines.append(f"<{part}>Tasks</{part}>\n")
         names = [limited(task.name, 200) for task in artifact.tasks]

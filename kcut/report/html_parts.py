@@ -85,7 +85,7 @@ def _trial(row: TrialRow) -> Iterator[str]:
     yield str(row.pair)
     yield row.cohort
     yield limited(row.task or "", 40)
-    yield "first" if row.position == 0 else "second"
+    yield ("first", "second", "third")[min(row.position, 2)]
     yield row.outcome
     yield (
         (plain(row.reason or UNKNOWN)) + (" (late)" if row.late else "") + (" (time limit)" if row.timed_out else "")

@@ -21,10 +21,11 @@ from dataclasses import dataclass
 from itertools import chain
 from xml.sax.saxutils import escape
 
-from kcut.model.artifact import Artifact, TrialRow
+from kcut.model.artifact import Artifact, PlaceboFinding, TrialRow
 from kcut.rates import trials_of
 from kcut.report.cells import Cell
 from kcut.report.spread import in_order
+from kcut.report.table import cohorts_of
 from kcut.report.text import duration, money, plain
 from kcut.report.words import Line, verdict_lines
 
@@ -148,7 +149,7 @@ def _properties(cell: Cell) -> Iterator[tuple[str, str]]:
         "kcut.seed": artifact.order.seed if artifact.order else None,
         "kcut.version": artifact.environment.kcut if artifact.environment else None,
     }
-    for name, cohort in (("with", artifact.with_), ("without", artifact.without)):
+    for name, cohort in cohorts_of(artifact):
         facts |= {
             f"kcut.{name}.trials": trials_of(cohort),
             f"kcut.{name}.successes": cohort.successes,
@@ -170,7 +171,20 @@ def _decision(artifact: Artifact) -> dict[str, object]:
         "kcut.decision.difference": decision.difference,
         "kcut.decision.low": low,
         "kcut.decision.high": high,
+        **_placebo(decision.placebo),
         "kcut.decision.warnings": " ".join(warn.code for warn in decision.warnings) or None,
+    }
+
+
+def _placebo(found: PlaceboFinding | None) -> dict[str, object]:
+    if found is None:
+        return {}
+    low, high = found.interval or (None, None)
+    return {
+        "kcut.decision.placebo.pValue": found.p_value,
+        "kcut.decision.placebo.difference": found.difference,
+        "kcut.decision.placebo.low": low,
+        "kcut.decision.placebo.high": high,
     }
 
 

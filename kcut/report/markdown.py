@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from kcut.model.artifact import Artifact, TaskResult
 from kcut.report.cells import Cell, overall
 from kcut.report.facts import fact_lines
-from kcut.report.table import Column, cells, columns, gain, passed, task_columns, task_rows
+from kcut.report.table import Column, cells, cohorts_of, columns, gain, passed, task_columns, task_rows
 from kcut.report.text import count, limited, plain
 from kcut.report.words import Line, verdict_lines
 
@@ -121,7 +121,7 @@ def _verdict(line: Line) -> str:
 
 
 def _table(artifact: Artifact) -> str:
-    return _rows(columns(artifact), [cells("with", artifact.with_), cells("without", artifact.without)])
+    return _rows(columns(artifact), [cells(name, cohort) for name, cohort in cohorts_of(artifact)])
 
 
 def _task_table(tasks: Sequence[TaskResult]) -> str:

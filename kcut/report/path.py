@@ -72,7 +72,8 @@ def steps(trials: Sequence[TrialRow]) -> tuple[list[Step], int]:
     """The complete pairs in index order, and how many pairs were skipped because a trial of them is void."""
     pairs: dict[tuple[int, str | None], dict[str, TrialRow]] = {}
     for row in trials:
-        pairs.setdefault((row.pair, row.task), {})[row.cohort] = row
+        if row.cohort != "placebo":
+            pairs.setdefault((row.pair, row.task), {})[row.cohort] = row
     found: list[Step] = []
     u = v = skipped = 0
     for (number, _), pair in sorted(pairs.items(), key=lambda item: item[0][0]):

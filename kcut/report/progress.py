@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import IO, TYPE_CHECKING, Self, cast
 
-from kcut.model.outcome import Cohort, Outcome
+from kcut.model.outcome import SIDES, Cohort, Outcome
 from kcut.model.plan import Plan
 from kcut.model.run import RunRecord
 from kcut.model.trial import TrialKey, TrialRecord
@@ -48,7 +48,7 @@ def plan_text(plan: Plan, ready: Ready) -> str:
 def _size(plan: Plan) -> str:
     """`2 cohorts x 5 trials`, `pairs until decided, at most 20`."""
     if not plan.until_decided:
-        return f"2 cohorts x {plan.pairs} trial{'s' * (plan.pairs != 1)}"
+        return f"{len(plan.cohorts)} cohorts x {plan.pairs} trial{'s' * (plan.pairs != 1)}"
     return f"pairs until decided{f', at most {plan.pairs}' * plan.capped}"
 
 
@@ -83,7 +83,8 @@ def _switch(ready: Ready) -> str:
     """Who switches the component on and off."""
     toggle = ready.plan.toggle
     if toggle is not None:
-        return f"kcut applies and withholds the {toggle.kind} {plain(toggle.path)} ({toggle.digest[:19]})"
+        third = ", and puts irrelevant text of its length in its place" if ready.plan.control == "placebo" else ""
+        return f"kcut applies and withholds the {toggle.kind} {plain(toggle.path)} ({toggle.digest[:19]}){third}"
     places = ", ".join(plain(path) for path in ready.looked[:3])
     more = f" and {len(ready.looked) - 3} more places" if len(ready.looked) > 3 else ""
     looked = f"; looked for {places}{more}" if places else ""
@@ -164,14 +165,14 @@ class PlainProgress:
             self._state.running[key] = (phase, self._now())
 
     def finished(self, record: TrialRecord, again_in: float | None) -> None:
-        """Print the pair once both of its trials are final, and each attempt that is run again."""
+        """Print the pair once all of its trials are final, and each attempt that is run again."""
         with self._state.lock:
             self._state.running.pop(record.key, None)
             if record.outcome is Outcome.VOID:
                 self._state.void += 1
             if again_in is None:
                 self._state.final[record.key] = record
-            pair = [self._state.final.get(TrialKey(record.key.pair, cohort)) for cohort in Cohort]
+            pair = [self._state.final.get(TrialKey(record.key.pair, cohort)) for cohort in self._cohorts]
         if again_in is not None:
             wait = f" in {again_in:g} s" if again_in else ""
             self.say(f"  {record.key}  {outcome_words(record)}: again{wait}")
@@ -183,6 +184,11 @@ class PlainProgress:
             spent = ", ".join(f"{name} {duration(ms)}" for name, ms in record.phases_ms.items() if ms >= 1)
             for line in (f"{outcome_words(record)}; {exits}; {spent}", *map(plain, record.notes)):
                 self.say(fold(f"  {record.key}  {line}", 14))
+
+    @property
+    def _cohorts(self) -> tuple[Cohort, ...]:
+        """The cohorts of a pair."""
+        return SIDES if self._state.plan is None else self._state.plan.cohorts
 
     def _of(self, record: TrialRecord) -> str:
         """` of 5`, ` of at most 20`, and the pair's task where there are several."""
@@ -245,7 +251,7 @@ class LiveProgress(PlainProgress):
         ]
         if plan is None or not plan.capped:
             return Group(*lines, Text(f"  {done} done   {void} void", no_wrap=True))
-        planned = 2 * plan.pairs
+        planned = plan.trials
         width = max(8, min(30, self._console.size.width - 50))
         filled = width * done // planned
         words = f"{done} of {'at most ' * plan.until_decided}{planned} done   {void} void"

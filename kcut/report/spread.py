@@ -6,6 +6,7 @@ from typing import Any
 
 from kcut.model.artifact import Artifact, TrialRow
 from kcut.report.figure import COHORTS, Absent, Figure, Table, Trace, layout, numbered, titled
+from kcut.report.table import cohorts_of
 from kcut.report.text import count, duration, money
 
 #: With more points than this in a cohort, quantiles are drawn in their stead.
@@ -13,6 +14,8 @@ MOST_POINTS = 2000
 #: Into so many parts, of consecutive trials, a cohort is then cut.
 PARTS = 50
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
+_VOIDS = {"with": "x-thin-open", "without": "cross-thin-open", "placebo": "asterisk-open"}
+_DASHES = {"with": "solid", "without": "dot", "placebo": "dash"}
 COLUMNS = (
     ("cohort", "left"),
     ("trials", "right"),
@@ -81,8 +84,9 @@ def quantiles(values: Sequence[float]) -> list[float]:
 def _figure(
     artifact: Artifact, measure: Measure, value: Callable[[TrialRow], float | None], absent: str
 ) -> Figure | Absent:
-    points: dict[str, list[Point]] = {"with": [], "without": []}
-    voids: dict[str, list[Point]] = {"with": [], "without": []}
+    names = [name for name, _ in cohorts_of(artifact)]
+    points: dict[str, list[Point]] = {name: [] for name in names}
+    voids: dict[str, list[Point]] = {name: [] for name in names}
     unknown = 0
     for place, row in enumerate(in_order(artifact.trials), 1):
         found = value(row)
@@ -90,7 +94,7 @@ def _figure(
             unknown += 1
             continue
         kind = voids if row.outcome == "void" else points
-        kind[row.cohort].append(Point(place, found, row))
+        kind.setdefault(row.cohort, []).append(Point(place, found, row))
     if not any((*points.values(), *voids.values())):
         return Absent(measure.name, measure.title, absent)
     thinned = any(len(group) > MOST_POINTS for group in (*points.values(), *voids.values()))
@@ -168,7 +172,7 @@ def _dots(name: str, group: Sequence[Point], measure: Measure) -> Trace:
 
 
 def _crosses(name: str, group: Sequence[Point], measure: Measure) -> Trace:
-    symbol = {"symbol": "x-thin-open" if name == "with" else "cross-thin-open", "size": 9, "line": {"width": 2}}
+    symbol = {"symbol": _VOIDS[name], "size": 9, "line": {"width": 2}}
     return _dots(name, group, measure) | {
         "name": f"{name}, void",
         "marker": {"color": COHORTS[name]["color"]} | symbol,
@@ -200,6 +204,6 @@ def _bands(name: str, parts: Sequence[Sequence[Point]], measure: Measure) -> lis
         "y": lines[2],
         "text": [measure.words(value) for value in levels[2]],
         "hovertemplate": f"{name}, median %{{text}}<extra></extra>",
-        "line": {"color": color, "width": 2, "dash": "solid" if name == "with" else "dot"},
+        "line": {"color": color, "width": 2, "dash": _DASHES[name]},
     }
     return [*band(0, 4, 0.12), *band(1, 3, 0.25), median]

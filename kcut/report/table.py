@@ -33,6 +33,12 @@ def columns(artifact: Artifact) -> list[Column]:
     ]
 
 
+def cohorts_of(artifact: Artifact) -> list[tuple[str, CohortSummary]]:
+    """The cohorts by name, in their order; a placebo where there is one."""
+    placebo = [] if artifact.placebo is None else [("placebo", artifact.placebo)]
+    return [("with", artifact.with_), ("without", artifact.without), *placebo]
+
+
 def cells(name: str, cohort: CohortSummary) -> list[str]:
     """One cohort's row."""
     trials = trials_of(cohort)

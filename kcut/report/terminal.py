@@ -5,7 +5,7 @@ from textwrap import wrap
 
 from kcut.model.artifact import Artifact, TaskResult, Warn
 from kcut.report.facts import fact_lines
-from kcut.report.table import cells, columns, task_columns, task_rows
+from kcut.report.table import cells, cohorts_of, columns, task_columns, task_rows
 from kcut.report.text import pad, plain, shorten
 from kcut.report.text import width as text_width
 from kcut.report.words import Line, verdict_lines
@@ -78,7 +78,7 @@ def _warning(warn: Warn, color: bool, width: int) -> list[str]:
 def table(artifact: Artifact, *, width: int = 80) -> str:
     """One row per cohort. Where `width` is too little, headings are broken in two and intervals lose their spaces."""
     headings, alignment = zip(*columns(artifact), strict=True)
-    rows = [cells("with", artifact.with_), cells("without", artifact.without)]
+    rows = [cells(name, cohort) for name, cohort in cohorts_of(artifact)]
     splits = [
         {"cost/success": "cost/\nsuccess", "median time": "median\ntime"},
         {f"pass@{artifact.k}": f"pass\n@{artifact.k}", f"pass^{artifact.k}": f"pass\n^{artifact.k}"},

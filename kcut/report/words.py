@@ -29,6 +29,24 @@ def verdict_lines(artifact: Artifact, *, min_gain: str | None = None) -> tuple[L
     return (point,) if artifact.decision is None else (point, evidence_line(artifact, artifact.decision))
 
 
+def placebo_line(artifact: Artifact) -> str | None:
+    """`against the placebo: 5 of 5 against 2 of 5, +0.60 (+0.03 - +0.88, 95 %); Boschloo p = 0.031`; None without
+    one.
+    """
+    if artifact.placebo is None:
+        return None
+    found = artifact.decision.placebo if artifact.decision is not None else None
+    both = " against ".join(
+        f"{cohort.successes} of {trials_of(cohort)}" for cohort in (artifact.with_, artifact.placebo)
+    )
+    line = f"against the placebo: {both}"
+    if found is None or found.difference is None or found.p_value is None:
+        return line
+    interval = "" if found.interval is None else f" ({signed(found.interval[0])} - {signed(found.interval[1])}, 95 %)"
+    test = "Cochran-Mantel-Haenszel" if len(artifact.tasks) > 1 else "Boschloo"
+    return f"{line}, {signed(found.difference)}{interval}; {test} {p_equals(found.p_value)}"
+
+
 def point_line(artifact: Artifact, *, min_gain: str | None = None) -> Line:
     """`verdict (point rule): PASS - the success rate rose from 0.40 to 1.00`."""
     if artifact.decision is not None and artifact.decision.verdict == "invalid":

@@ -7,7 +7,7 @@ from math import fsum
 
 from kcut.model.artifact import CohortSummary
 from kcut.model.errors import UsageFault
-from kcut.model.outcome import Cohort
+from kcut.model.outcome import SIDES, Cohort
 from kcut.rows.columns import shown
 from kcut.rows.table import NAMES, CohortNames, Table
 from kcut.stats.estimators import median, pass_at_k, pass_hat_k
@@ -139,7 +139,7 @@ def _add_trial(sample: Sample, table: Table, pair: str, rows: Sequence[int]) -> 
 
 def _both(cells: Iterable[Cell], tables: Sequence[Table], cohorts: CohortNames) -> None:
     """UsageFault unless both cohorts are somewhere."""
-    for cohort in Cohort:
+    for cohort in SIDES:
         if not any(cell.of(cohort).trials for cell in cells):
             name = cohorts.with_ if cohort is Cohort.WITH else cohorts.without
             looked = shown(name) if name is not None else "/".join(word for word in NAMES[cohort] if "." not in word)

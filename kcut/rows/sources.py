@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any, TypeGuard
 
 from kcut.model.errors import UsageFault
+from kcut.model.outcome import Cohort
 from kcut.rows.parse import Lines, Objects
 from kcut.rows.table import CohortNames, Table, table
 
@@ -83,7 +84,7 @@ def is_artifact(found: Lines | Objects) -> TypeGuard[Objects]:
 
 
 def artifact(found: Objects, cohorts: CohortNames) -> Table:
-    """The trials of an artifact; its task, agent and model are those of all rows that name none.
+    """The trials of an artifact but those of a placebo; its task, agent and model are those of rows that name none.
 
     UsageFault for a run that is decided in another way than single cells are: one that stopped as soon as it was
     clear, one that compared costs, one of several tasks.
@@ -95,13 +96,14 @@ def artifact(found: Objects, cohorts: CohortNames) -> Table:
     environment = document.get("environment")
     known = environment if isinstance(environment, dict) else {}
     common = {"task": document.get("task"), "cli": known.get("agent"), "model": known.get("model")}
-    rows = [common | dict(row) | _tokens(row) for row in found.rows]
+    trials = [row for row in found.rows if row.get("cohort") != Cohort.PLACEBO]
+    rows = [common | dict(row) | _tokens(row) for row in trials]
     names = [*ARTIFACT.values()]
     read = table(Objects(found.source, names, rows), ARTIFACT, cohorts)
-    for row, trial in enumerate(found.rows):
+    for row, trial in enumerate(trials):
         if read.void[row] is not None and isinstance(trial.get("reason"), str):
             read.void[row] = trial["reason"]
-    read.retried = [isinstance(row.get("attempts"), int) and row["attempts"] > 1 for row in found.rows]
+    read.retried = [isinstance(row.get("attempts"), int) and row["attempts"] > 1 for row in trials]
     return read
 
 

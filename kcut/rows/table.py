@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from kcut.model.errors import UsageFault
-from kcut.model.outcome import Cohort
+from kcut.model.outcome import SIDES, Cohort
 from kcut.rows import values
 from kcut.rows.columns import SYNONYMS, columns_of, shown
 
@@ -55,7 +55,7 @@ class CohortNames:
         named = {name.strip().lower(): cohort for cohort, name in given.items() if name is not None}
         if len(named) < sum(name is not None for name in given.values()):
             raise UsageFault(f"--with and --without are both {shown(self.with_)}")
-        return {name: cohort for cohort in Cohort if given[cohort] is None for name in NAMES[cohort]} | named
+        return {name: cohort for cohort in SIDES if given[cohort] is None for name in NAMES[cohort]} | named
 
 
 @dataclass(slots=True)

@@ -20,6 +20,20 @@ from kcut.system.faults import mend
 APPLICATION_ID = 0x6B637574
 
 Migration = tuple[str, ...]
+_FAILING = """CREATE TABLE failing (
+    run INTEGER NOT NULL,
+    pair INTEGER NOT NULL,
+    cohort TEXT NOT NULL,
+    attempt INTEGER NOT NULL,
+    criterion TEXT NOT NULL,
+    PRIMARY KEY (run, pair, cohort, attempt, criterion),
+    FOREIGN KEY (run, pair, cohort, attempt) REFERENCES attempts (run, pair, cohort, attempt)
+) WITHOUT ROWID"""
+_TRIALS = """CREATE VIEW trials AS
+    SELECT * FROM attempts AS a WHERE attempt = (
+        SELECT max(attempt) FROM attempts AS b
+        WHERE b.run = a.run AND b.pair = a.pair AND b.cohort = a.cohort
+    )"""
 #: Step n takes a database from schema n to n + 1. Steps are only ever added.
 MIGRATIONS: tuple[Migration, ...] = (
     (
@@ -49,20 +63,8 @@ MIGRATIONS: tuple[Migration, ...] = (
             document TEXT NOT NULL,
             PRIMARY KEY (run, pair, cohort, attempt)
         ) WITHOUT ROWID""",
-        """CREATE TABLE failing (
-            run INTEGER NOT NULL,
-            pair INTEGER NOT NULL,
-            cohort TEXT NOT NULL,
-            attempt INTEGER NOT NULL,
-            criterion TEXT NOT NULL,
-            PRIMARY KEY (run, pair, cohort, attempt, criterion),
-            FOREIGN KEY (run, pair, cohort, attempt) REFERENCES attempts (run, pair, cohort, attempt)
-        ) WITHOUT ROWID""",
-        """CREATE VIEW trials AS
-            SELECT * FROM attempts AS a WHERE attempt = (
-                SELECT max(attempt) FROM attempts AS b
-                WHERE b.run = a.run AND b.pair = a.pair AND b.cohort = a.cohort
-            )""",
+        _FAILING,
+        _TRIALS,
         """CREATE TABLE events (
             id INTEGER PRIMARY KEY,
             run INTEGER NOT NULL REFERENCES runs (seq),
@@ -71,6 +73,31 @@ MIGRATIONS: tuple[Migration, ...] = (
             detail TEXT NOT NULL
         )""",
         "CREATE INDEX events_run ON events (run)",
+    ),
+    (  # a third cohort; SQLite cannot change a check, and a table goes after those that refer to it
+        "CREATE TABLE failing_before AS SELECT * FROM failing",
+        "DROP TABLE failing",
+        "DROP VIEW trials",
+        "ALTER TABLE attempts RENAME TO attempts_before",
+        """CREATE TABLE attempts (
+            run INTEGER NOT NULL REFERENCES runs (seq),
+            pair INTEGER NOT NULL,
+            cohort TEXT NOT NULL CHECK (cohort IN ('with', 'without', 'placebo')),
+            attempt INTEGER NOT NULL,
+            position INTEGER NOT NULL,
+            outcome TEXT NOT NULL CHECK (outcome IN ('pass', 'fail', 'void')),
+            reason TEXT,
+            wall_ms REAL NOT NULL,
+            cost_usd REAL,
+            document TEXT NOT NULL,
+            PRIMARY KEY (run, pair, cohort, attempt)
+        ) WITHOUT ROWID""",
+        "INSERT INTO attempts SELECT * FROM attempts_before",
+        "DROP TABLE attempts_before",
+        _FAILING,
+        "INSERT INTO failing SELECT * FROM failing_before",
+        "DROP TABLE failing_before",
+        _TRIALS,
     ),
 )
 SCHEMA_VERSION = len(MIGRATIONS)
