@@ -6,7 +6,7 @@ import platform
 import secrets
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
@@ -14,18 +14,20 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from kcut import __version__, artifacts
+from kcut.aftermath import PROBED, at_the_end
+from kcut.bench import Bench
 from kcut.course import Course, pair_of
 from kcut.engine import Engine
-from kcut.isolation import Checkout, Worktree, clean_environment, fingerprint, ignored_files, isolate, sweep
-from kcut.model.artifact import Artifact, Environment, Warn
+from kcut.isolation import Checkout, Worktree, clean_environment, fingerprint, isolate, sweep
+from kcut.model.artifact import Artifact, Environment
 from kcut.model.errors import KcutError, NotReady, UsageFault
 from kcut.model.plan import Plan
 from kcut.model.run import RunRecord
 from kcut.model.trial import TrialKey, TrialRecord
 from kcut.prices import prices_of
-from kcut.resolve import Ready, again, safe_plan
+from kcut.ready import Ready
+from kcut.resolve import again, safe_plan
 from kcut.schedule import TrialSchedule
-from kcut.steps import Bench
 from kcut.store import Store, run_dir, state_dir
 from kcut.system import git
 from kcut.system.clock import Clock, timestamp
@@ -34,9 +36,6 @@ from kcut.system.proc import Supervisors
 from kcut.system.signals import StopSignals
 from kcut.trial import Probe, probe, run_trial
 from kcut.verdict import assemble, early_invalid
-
-#: The event that holds what the score said of the untouched base.
-PROBED = "probed"
 
 
 class Observer(Protocol):
@@ -353,7 +352,7 @@ def _conclude(
     state = "finished" if whole else "interrupted"
     run = run.model_copy(update={"note": note, "ended": ended, "state": state})
     if whole:  # what only the end shows is not recorded before it, so that a resumed run does not say it twice
-        warnings = (*run.warnings, *_at_the_end(run, ready, schedule, left, store))
+        warnings = (*run.warnings, *at_the_end(run, ready, schedule, left, store))
         run = run.model_copy(update={"warnings": warnings})
     artifact = assemble(run, attempts)
     path = None
@@ -368,108 +367,3 @@ def _conclude(
     paused = None if whole or stopped is not None else schedule.paused
     done = len(schedule.final)
     return Finished(run, artifact, path, attempts, kept, stopped, done, lost=store.lost, paused=paused)
-
-
-def _at_the_end(
-    run: RunRecord, ready: Ready, schedule: TrialSchedule, left: list[str], store: Store
-) -> Iterator[Warn]:
-    """Warnings from the whole run, however often it was resumed."""
-    for event in store.events(run.run_id):
-        if event.kind == PROBED and event.detail.get("passes"):
-            task = event.detail.get("task")
-            yield Warn(
-                code="baseline-passes",
-                evidence={"exit": event.detail.get("exit")} | ({"task": task} if task else {}),
-                advice=f"the score{f' of {task}' if task else ''} passes before any work was done: "
-                "make it check what the task is to achieve",
-            )
-    if store.lost is not None:
-        yield Warn(
-            code="record-lost",
-            evidence={"path": os.path.relpath(store.path, ready.checkout.root), "file": store.lost},
-            advice="keep trials out of your checkout's .claude/eval: something took the record away meanwhile, and "
-            "history, show and --resume may not know this run",
-        )
-    if schedule.budget_stop:
-        yield _budget_warning(run, schedule)
-    hints = _hints(ready, schedule.attempts)
-    yield from hints
-    if left and not any(hint.code == "leftover" for hint in hints):
-        yield Warn(
-            code="leftover",
-            evidence={"paths": left[:10]},
-            advice=f"could not remove {left[0]}: remove it by hand, or try: kcut clean",
-        )
-
-
-def _budget_warning(run: RunRecord, schedule: TrialSchedule) -> Warn:
-    spent = sum(record.usage.cost_usd or 0.0 for record in schedule.attempts)
-    pairs = sum(schedule.pair_done(pair) for pair in range(min(run.plan.pairs, len(schedule.final))))
-    return Warn(
-        code="budget-stop",
-        evidence={"spentUsd": round(spent, 6), "maxCostUsd": run.plan.max_cost, "pairs": pairs},
-        advice="the next pair would not have fitted: raise --max-cost to run all pairs",
-    )
-
-
-def _hints(ready: Ready, attempts: tuple[TrialRecord, ...]) -> list[Warn]:
-    """What only the whole run shows: notes of trials, and files that the trials did not have."""
-    warnings = [
-        Warn(
-            code=code,
-            evidence={"trials": trials[:10], "count": len(trials)},
-            advice=f"{trials[0]}{f' (and {len(trials) - 1} more trials)' * (len(trials) > 1)}; {advice}",
-        )
-        for code, advice, trials in (
-            (
-                "checkout-changed",
-                "the trials used the base as it was at the start: run again if the change matters",
-                _noted(attempts, "your checkout changed"),
-            ),
-            (
-                "leftover",
-                "remove it by hand, or try: kcut clean",
-                _noted(attempts, "could not remove"),
-            ),
-            (
-                "processes-left",
-                "end them by hand: kcut cannot end what runs as another user",
-                _noted(attempts, "could not end"),
-            ),
-        )
-        if trials
-    ]
-    ended = sum(record.ended for record in attempts)
-    if ended:
-        warnings.append(
-            Warn(
-                code="processes-ended",
-                evidence={"processes": ended},
-                advice="what a phase starts is ended with it: start a server that the score needs in the score",
-            )
-        )
-    if attempts and not any(record.outcome.value == "pass" for record in attempts):
-        exits = {(record.task_exit, record.score_exit, record.timed_out) for record in attempts}
-        ignored = ignored_files(ready.checkout) if len(exits) == 1 else ()
-        oracles = ready.plan.checkout.hidden
-        ignored = tuple(path for path in ignored if not any(f"{oracle}/".startswith(path) for oracle in oracles))
-        if ignored:
-            warnings.append(
-                Warn(
-                    code="ignored-files",
-                    evidence={"paths": list(ignored[:10])},
-                    advice=f"all trials failed alike, and git ignores {_some(ignored)}, which they may need: "
-                    "try --copy or --setup",
-                )
-            )
-    return warnings
-
-
-def _some(paths: Sequence[str]) -> str:
-    """The first three, and how many more there are."""
-    more = f" and {len(paths) - 3} more" if len(paths) > 3 else ""
-    return ", ".join(paths[:3]) + more
-
-
-def _noted(attempts: tuple[TrialRecord, ...], start: str) -> list[str]:
-    return [f"{record.key}: {note}" for record in attempts for note in record.notes if note.startswith(start)]

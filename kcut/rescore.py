@@ -6,23 +6,15 @@ from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
+from kcut.bench import Bench
 from kcut.flips import Flips
-from kcut.isolation import (
-    CheckoutFailed,
-    clean_environment,
-    inspect,
-    isolate,
-    kept_folder,
-    set_aside,
-    sweep,
-)
+from kcut.isolation import CheckoutFailed, clean_environment, inspect, isolate, kept_folder, set_aside, sweep
 from kcut.model.errors import UsageFault
 from kcut.model.outcome import Outcome
 from kcut.model.plan import CheckoutPlan, Plan
 from kcut.model.run import RunRecord
 from kcut.model.trial import TrialRecord
 from kcut.resolve import works
-from kcut.steps import Bench
 from kcut.store import Store, run_dir, state_dir
 from kcut.summary import final_trials
 from kcut.system import git

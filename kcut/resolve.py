@@ -4,8 +4,8 @@ import contextlib
 import os
 import re
 import secrets
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, fields, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import fields, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -15,32 +15,23 @@ from kcut.agents.errand import task_line
 from kcut.agents.place import find_program
 from kcut.agents.registry import find_adapter
 from kcut.artifacts import reserve
-from kcut.checkpoint import Spec, parse_spec
-from kcut.components import find_component, looked_for, nearest, user_copies, with_placebo
-from kcut.globs import covers, literal
-from kcut.isolation import (
-    Checkout,
-    check_plan,
-    inspect,
-    plan_oracle,
-    protected_paths,
-    seen_at_base,
-    take_snapshot,
-    venv_inside,
-)
+from kcut.checkpoint import parse_spec
+from kcut.components import find_component, looked_for, nearest, with_placebo
+from kcut.isolation import Checkout, check_plan, inspect, plan_oracle, protected_paths, seen_at_base, take_snapshot
 from kcut.isolation.extras import find_extras
 from kcut.isolation.oracle import digest
 from kcut.isolation.place import find_place
 from kcut.isolation.reads import Reader
 from kcut.isolation.snapshot import Snapshot
-from kcut.model.artifact import Warn
 from kcut.model.ask import Ask
 from kcut.model.component import Treatment
 from kcut.model.errors import UsageFault
-from kcut.model.plan import AgentPlan, CheckoutPlan, Plan, PriceList, SpecText, TaskPlan, TextFile
+from kcut.model.plan import AgentPlan, CheckoutPlan, Plan, PriceList, TaskPlan
 from kcut.model.run import RunRecord
 from kcut.plan import SEED_LIMIT, Work
+from kcut.precautions import altered, of_component, warnings
 from kcut.prices import EXAMPLE, prices_of
+from kcut.ready import Ready
 from kcut.redact import redact
 from kcut.scoreline import executables
 from kcut.stats.detectable import least_provable
@@ -50,58 +41,6 @@ from kcut.toml import read_toml
 
 #: No exponents: `1e999999999` would be computed to the last digit.
 _GAIN = re.compile(r"\s*[-+]?(\d{1,9}(\.\d{0,18})?|\.\d{1,18}|\d{1,9}/\d{1,9})\s*", re.ASCII)
-
-
-@dataclass(frozen=True)
-class Ready:
-    """A plan and what it was made of. `artifact` is where the verdict will be written.
-
-    `uncommitted` are the uncommitted paths that concern the trials: all but those that are read as they are now, the
-    specs, prompts, oracles and the component that kcut switches.
-    """
-
-    plan: Plan
-    checkout: Checkout
-    works: tuple[Work, ...]
-    artifact: Path
-    warnings: tuple[Warn, ...] = ()
-    treatment: Treatment | None = None
-    looked: tuple[str, ...] = ()  # where a component was looked for that kcut could switch, if there is none
-
-    @property
-    def protected(self) -> tuple[str, ...]:
-        """The base's files that are restored before scoring, of all tasks."""
-        return tuple(dict.fromkeys(path for work in self.works for path in work.protected))
-
-    @property
-    def specs(self) -> tuple[Spec, ...]:
-        """The specs of the tasks that have one."""
-        return tuple(work.spec for work in self.works if work.spec is not None)
-
-    @property
-    def uncommitted(self) -> tuple[str, ...]:
-        """The uncommitted paths but those that are read as they are now."""
-        toggle = self.plan.toggle
-        own = () if toggle is None else (*toggle.paths, literal(toggle.path))
-        oracles = [literal(work.plan.oracle.place) for work in self.works if work.plan.oracle is not None]
-        files = (*self._spec_paths, *self._paths(work.plan.prompt for work in self.works))
-        return tuple(path for path in self.checkout.dirty if path not in files and not covers((*own, *oracles), path))
-
-    @property
-    def spec_notes(self) -> tuple[str, ...]:
-        """That a spec is read with its uncommitted changes, for each that has any."""
-        changed = [path for path in self._spec_paths if path in self.checkout.dirty]
-        return tuple(f"{path} scores as it is now, with its uncommitted changes" for path in changed)
-
-    @property
-    def _spec_paths(self) -> tuple[str, ...]:
-        return self._paths(work.plan.spec for work in self.works)
-
-    def _paths(self, texts: Iterable[SpecText | TextFile | None]) -> tuple[str, ...]:
-        """Where texts were read from, relative to the root of the checkout."""
-        root = self.checkout.root
-        paths = [text.path for text in texts if text is not None and text.path is not None]
-        return tuple(dict.fromkeys(os.path.relpath(root / self.checkout.subdir / path, root) for path in paths))
 
 
 def resolve(ask: Ask, cwd: Path, environ: Mapping[str, str]) -> Ready:
@@ -170,10 +109,10 @@ def resolve(ask: Ask, cwd: Path, environ: Mapping[str, str]) -> Ready:
     artifact = reserve(checkout.root, plan.component, ask.out)
     looked = () if treatment is not None else looked_for(ask.component)
     ready = Ready(plan, checkout, works(plan, checkout), artifact, treatment=treatment, looked=looked)
-    warnings = (*_warnings(ready, environ), *_of_component(ready, environ))
+    found = (*warnings(ready, environ), *of_component(ready, environ))
     if taken is not None and taken.altered:
-        warnings += (_altered(taken.altered),)
-    return replace(ready, warnings=warnings)
+        found += (altered(taken.altered),)
+    return replace(ready, warnings=found)
 
 
 def _agent(ask: Ask, name: str, environ: Mapping[str, str]) -> AgentPlan:
@@ -387,105 +326,3 @@ def _no_nested_repositories(checkout: Checkout) -> None:
                 f"--dirty include: {path} is a repository of its own, and its files would be in no trial",
                 remedy="let git ignore it and bring it with --copy, or leave --dirty include out",
             )
-
-
-def _warnings(ready: Ready, environ: Mapping[str, str]) -> tuple[Warn, ...]:
-    """What can be seen before any trial."""
-    plan, checkout = ready.plan, ready.checkout
-    warnings: list[Warn] = []
-    scripts = () if plan.agent is not None else (work.plan.task for work in ready.works)
-    missing = dict.fromkeys(_missing_script(plan, script, checkout) for script in scripts)
-    for path in missing:
-        if path is None:
-            continue
-        warnings.append(
-            Warn(
-                code="task-missing",
-                evidence={"path": path},
-                advice=f"the base has no {path}: commit it, or use --dirty include, unless the task makes it",
-            )
-        )
-    for spec in ready.specs:
-        if not spec.notes:
-            continue
-        warnings.append(
-            Warn(
-                code="spec",
-                evidence={"notes": [f"line {note.line}: {note.text}" for note in spec.notes[:10]]},
-                advice=f"line {spec.notes[0].line} of the spec is not what it seems: see kcut checkpoint --lint",
-            )
-        )
-    texts = [text for work in plan.works for text in (work.task, work.score, plan.setup) if text is not None]
-    texts += [work.prompt.text for work in plan.works if work.prompt is not None]
-    if any(redact(text)[1] for text in texts):
-        warnings.append(
-            Warn(
-                code="credential",
-                advice="pass it in an environment variable: the record keeps *** and the run cannot be resumed",
-            )
-        )
-    if ready.uncommitted and plan.checkout.dirty_mode == "ignore":
-        warnings.append(
-            Warn(
-                code="dirty",
-                evidence={"paths": list(ready.uncommitted[:10]), "count": len(ready.uncommitted)},
-                advice="the trials have none of these changes: commit them, or use --dirty include",
-            )
-        )
-    inside = venv_inside(checkout, environ)
-    if inside is not None:
-        warnings.append(
-            Warn(
-                code="shared-install",
-                evidence={"path": inside},
-                advice="both cohorts may run the code of your checkout: install it with --setup in each worktree",
-            )
-        )
-    return tuple(warnings)
-
-
-def _of_component(ready: Ready, environ: Mapping[str, str]) -> Iterator[Warn]:
-    """Ways in which a component that kcut withholds could be seen all the same."""
-    plan, treatment = ready.plan, ready.treatment
-    if treatment is None:
-        return
-    home = environ.get("HOME")
-    isolated = plan.isolate_home or plan.agent is not None
-    copies = user_copies(treatment.plan, Path(home)) if home and not isolated else ()
-    if copies:
-        yield Warn(
-            code="user-copy",
-            evidence={"paths": list(copies[:10])},
-            advice=f"an agent would find {copies[0]} in both cohorts: add --isolate-home, or move it away meanwhile",
-        )
-    withheld = tuple(path for path, file in treatment.without.items() if file is None)
-    if plan.checkout.history == "full" and withheld and seen_at_base(ready.checkout, withheld):
-        yield Warn(
-            code="component-in-history",
-            evidence={"paths": list(withheld[:10])},
-            advice=f"git's history shows {treatment.plan.name} to both cohorts: if an agent may look there, add "
-            "--history none",
-        )
-
-
-def _altered(paths: tuple[str, ...]) -> Warn:
-    """Files that git's filters change on their way into a trial, as they would on the way into a commit and out."""
-    some = f"{paths[0]}{f' and {len(paths) - 1} more' * (len(paths) > 1)}"
-    return Warn(
-        code="dirty-filtered",
-        evidence={"paths": list(paths[:10]), "count": len(paths)},
-        advice=f"git's filters give the trials other bytes of {some} than your checkout has, as a commit would: "
-        "if the task needs yours, let git ignore the file and bring it with --copy",
-    )
-
-
-def _missing_script(plan: Plan, task: str, checkout: Checkout) -> str | None:
-    """The first file that the task runs, if no trial has it: it was not committed, or is misspelt."""
-    first = next(iter(executables(task)), None)
-    if first is None or plan.setup is not None or plan.checkout.copy_paths or plan.checkout.link_paths:
-        return None
-    path = os.path.normpath(os.path.join(checkout.subdir, first))  # noqa: PTH118  # `..` has to be folded by name
-    if path.startswith(("/", "..")):
-        return None
-    dirty = plan.checkout.snapshot is not None
-    return None if protected_paths(checkout, (first,), dirty=dirty) else path

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
 
+from kcut.bench import Bench, Findings, has, trial_environment
 from kcut.isolation import CheckoutFailed, Worktree
 from kcut.logs import TrialLogs
 from kcut.model.errors import Interrupted, KcutError
@@ -12,7 +13,7 @@ from kcut.model.outcome import Cohort, Outcome, Void
 from kcut.model.plan import Plan
 from kcut.model.trial import TrialKey, TrialRecord
 from kcut.schedule import TrialRequest
-from kcut.steps import Bench, Findings, Steps, has, trial_environment
+from kcut.steps import Steps
 from kcut.system.clock import Clock, timestamp
 
 

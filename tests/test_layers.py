@@ -14,9 +14,9 @@ PACKAGE = Path(__file__).parent.parent / "kcut"
 LAYERS = (
     ("cli", "__main__"),
     ("report",),
-    ("benchmark", "rescore"),
-    ("resolve", "suite", "performers"),
-    ("trial", "steps"),
+    ("benchmark", "aftermath", "rescore"),
+    ("resolve", "precautions", "ready", "suite", "performers"),
+    ("trial", "steps", "bench"),
     ("engine",),
     (
         *("isolation", "agents", "components", "store", "artifacts", "evaluate", "drafts", "logs", "prices"),

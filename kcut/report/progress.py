@@ -11,8 +11,8 @@ from kcut.model.outcome import SIDES, Cohort, Outcome
 from kcut.model.plan import Plan
 from kcut.model.run import RunRecord
 from kcut.model.trial import TrialKey, TrialRecord
+from kcut.ready import Ready
 from kcut.report.text import clock, count, duration, fold, plain, width
-from kcut.resolve import Ready
 from kcut.trial import Probe
 
 if TYPE_CHECKING:
