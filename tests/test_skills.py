@@ -5,6 +5,7 @@ prepared repository holds. A comment `# exit 0: ..., 1: ...` behind a command na
 """
 
 import json
+import os
 import re
 import shlex
 from dataclasses import dataclass
@@ -18,7 +19,18 @@ from tests.conftest import Kcut, Repo
 
 SKILLS = Path(__file__).parent.parent / ".claude" / "skills"
 NAMES = ("benchmark", "eval", "extract")
-PLACEHOLDERS = {"NAME": "tidy-imports", "SLUG": "tidy-imports", "TASK": "./run.sh", "SPEC": "specs/tidy.md"}
+PLACEHOLDERS = {
+    "NAME": "tidy-imports",
+    "SLUG": "tidy-imports",
+    "TASK": "./run.sh",
+    "SPEC": "specs/tidy.md",
+    "AGENT": "claude",
+    "PROMPT": "task.md",
+}
+#: Where a program lies that stands in for the agent's CLI.
+STAND_INS = Path(__file__).parent / "data" / "agents"
+#: What the agent does: the work, if it has the skill.
+DOES = "test ! -e .claude/skills/tidy-imports/SKILL.md || LC_ALL=C sort -u -o imports.txt imports.txt"
 
 #: `sh` blocks, indented or not.
 BLOCK = re.compile(r"^( *)```sh\n(.*?)^\1```$", re.MULTILINE | re.DOTALL)
@@ -94,14 +106,20 @@ def tidy(repo: Repo) -> Repo:
     repo.write("specs/tidy.md", SPEC)
     repo.write(".claude/skills-staging/tidy-imports/SKILL.md", DRAFT)
     repo.write("imports.txt", "sys\nos\nsys\n")
+    repo.write("task.md", "Put imports.txt in order.\n")
     repo.commit("ready for the skills")
     return repo
+
+
+def agent_that(does: str) -> dict[str, str]:
+    """The environment in which `claude` is the stand-in, which does that."""
+    return {"PATH": f"{STAND_INS}{os.pathsep}{os.environ['PATH']}", "AGENT_DOES": does}
 
 
 #: What each command of a skill ends with in the prepared repository, in the order of the skill. None: with any code
 #: that the skill names, because the machine decides (doctor).
 ENDS: dict[str, list[int | None]] = {
-    "benchmark": [None, 0, 0, 0, 0, 0],
+    "benchmark": [None, 0, 0, 0, 0, 0, 0, 0],
     "eval": [0, 0, 1, 1],
     "extract": [2, 0, 0, 2, 0],
 }
@@ -113,7 +131,7 @@ def test_every_command_runs(skill: str, tidy: Repo, kcut: Kcut) -> None:
     commands = commands_of(skill)
     assert len(commands) == len(ENDS[skill])
     for command, end in zip(commands, ENDS[skill], strict=True):
-        done = kcut(*command.words, cwd=tidy.path)
+        done = kcut(*command.words, cwd=tidy.path, env=agent_that(DOES))
         told = f"kcut {command.text}\n{done.stdout}\n{done.stderr}"
         assert end in {None, done.returncode}, told
         assert done.returncode in command.exits, f"{skill}: its comment does not name exit {done.returncode}: {told}"
@@ -121,11 +139,9 @@ def test_every_command_runs(skill: str, tidy: Repo, kcut: Kcut) -> None:
 
 def test_the_other_ends_of_the_extract_skill(tidy: Repo, kcut: Kcut) -> None:
     """A component that does not help: the gate and the rubric say so with the codes that the skill names."""
-    tidy.write("run.sh", "#!/bin/sh\ntrue\n", executable=True)
-    tidy.commit("a task that ignores the component")
     commands = {command.words[0]: command for command in commands_of("extract")}
     for name, end in (("gate", 2), ("benchmark", 1), ("gate", 1), ("rubric", 1)):
-        assert kcut(*commands[name].words, cwd=tidy.path).returncode == end
+        assert kcut(*commands[name].words, cwd=tidy.path, env=agent_that("true")).returncode == end
         assert end in commands[name].exits
 
 
