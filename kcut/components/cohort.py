@@ -43,14 +43,7 @@ class Cohort:
     def text(self, path: str) -> str | None:
         """The text of a JSON file, None if the cohort has no such file."""
         file = self.read(path)
-        if file is None:
-            return None
-        try:
-            text = jsontext.decode(file.data)
-            jsontext.parse(text)
-        except jsontext.NotJson as error:
-            raise broken("the base", path, error) from error
-        return text
+        return None if file is None else json_text("the base", path, file.data)
 
     def put_data(self, path: str, data: bytes) -> None:
         """Give a file other bytes, its mode kept; a new one is an ordinary file."""
@@ -87,6 +80,16 @@ class Cohort:
         if file is None:
             return self._base.below(path) == [path]
         return file != self._base.read(path)
+
+
+def json_text(side: str, path: str, data: bytes) -> str:
+    """The text of a JSON file of one side, called `side` in the UsageFault if it is no JSON."""
+    try:
+        text = jsontext.decode(data)
+        jsontext.parse(text)
+    except jsontext.NotJson as error:
+        raise broken(side, path, error) from error
+    return text
 
 
 def broken(where: str, path: str, error: jsontext.NotJson) -> UsageFault:

@@ -4,8 +4,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from kcut.components import jsontext
-from kcut.components.cohort import Cohort, broken, digest
+from kcut.components.cohort import Cohort, digest, json_text
 from kcut.components.places import SKILLS, Place, places
 from kcut.components.sides import Base, Here, Side, as_committed, files, must_stay, resolve
 from kcut.components.treatment import LINK, File
@@ -37,14 +36,7 @@ class Scene:
         """The text of a JSON file of one side, None if there is none. Raises UsageFault if it is no JSON."""
         real = resolve(side, path)
         file = side.read(real.path) if real is not None else None
-        if file is None:
-            return None
-        try:
-            text = jsontext.decode(file.data)
-            jsontext.parse(text)
-        except jsontext.NotJson as error:
-            raise broken(side.told, path, error) from error
-        return text
+        return None if file is None else json_text(side.told, path, file.data)
 
 
 @dataclass(frozen=True, slots=True)
