@@ -23,9 +23,11 @@ MAX_K = 20
 
 HELP = """Run a task k times with a component and k times without it, and say whether it earns its keep.
 
-Each trial runs in its own throwaway git worktree of HEAD. The task reads HARNESS_COMPONENT_ENABLED (1 with,
-0 without) and switches the component accordingly. A trial passes if its score exits 0: --score, else the checks
-of --spec, else the task's own exit code. The verdict is written to .claude/eval/benchmarks/<component>.json.
+Each trial runs in its own throwaway git worktree of HEAD. A component that kcut finds by its name (kcut components;
+kind:NAME, FILE.md#Heading and settings.json#/pointer mean one, too) it applies and withholds itself. For any other
+name the task reads HARNESS_COMPONENT_ENABLED (1 with, 0 without) and switches it. The task is a command, or an agent
+with a prompt. A trial passes if its score exits 0: --score, else the checks of --spec, else the task's own exit code.
+The verdict is written to .claude/eval/benchmarks/<component>.json.
 
 Exit codes: 0 pass, 1 fail, 2 usage, set-up or invalid, 3 inconclusive (--rule evidence), 129/130/143 stopped by
 HUP/INT/TERM.
@@ -33,6 +35,8 @@ HUP/INT/TERM.
 \b
 Examples:
   kcut benchmark --component tidy-imports --task ./run.sh --k 5
+  kcut benchmark --component tidy-imports --agent claude --prompt-file task.md --spec specs/tidy.md
+  kcut benchmark --component 'CLAUDE.md#Testing' --agent codex --model gpt-5.5 --prices prices.toml --prompt-file t.md
   kcut benchmark --component tidy-imports --task ./run.sh --spec specs/tidy.md --jobs 4
   kcut benchmark --component no-todo-hook --task ./seed.sh --score './check.sh src' --rule evidence --k 17
   kcut benchmark --component tidy-imports --task ./run.sh --control placebo --k 10

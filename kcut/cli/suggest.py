@@ -85,3 +85,12 @@ def components(ctx: click.Context, param: click.Parameter, incomplete: str) -> I
     known = measured(ctx, param, incomplete)
     names = {item.value for item in known}
     return known + [item for item in drafts(ctx, param, incomplete) if item.value not in names]
+
+
+@_silent
+def agents(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> Items:
+    """The agents that kcut can run for a benchmark."""
+    from kcut.agents.command import NAME
+    from kcut.agents.registry import adapter_names
+
+    return _items((name for name in adapter_names() if name != NAME), incomplete)

@@ -8,14 +8,14 @@ from click import Path as File
 
 from kcut.cli.common import color_option, json_option
 from kcut.cli.options import COUNT, DURATION, MONEY, SEED, SHARE, WAITS, WHOLE, spelled
-from kcut.cli.suggest import runs
+from kcut.cli.suggest import agents, runs
 from kcut.model.ask import Ask
 
 Option = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 #: What is run and how it is scored.
 WHAT = (
-    option("--component", metavar="NAME", help="The component's name (HARNESS_COMPONENT)."),
+    option("--component", metavar="NAME", help="The component: a skill, rule, hook, ... or any name."),
     option("--task", metavar="CMD", help="The shell command that does the task in the worktree."),
     option("--tasks", metavar="FILE", type=File(), help="Several tasks, in a TOML file."),
     option("--score", metavar="CMD", help="A trial passes if this exits 0."),
@@ -25,8 +25,14 @@ WHAT = (
 
 #: Who does the task, where kcut runs the agent itself.
 AGENT = (
-    option("--agent", metavar="NAME", multiple=True, help="Let this agent do the task: claude, codex, gemini, ..."),
-    option("--model", metavar="M", multiple=True, help="The agent's model, as its CLI names it."),
+    option(
+        "--agent",
+        metavar="NAME",
+        multiple=True,
+        shell_complete=agents,
+        help="Let this agent do the task: claude, codex, gemini, ... Several: a benchmark each.",
+    ),
+    option("--model", metavar="M", multiple=True, help="The agent's model, as its CLI names it; several too."),
     option("--performers", metavar="FILE", type=File(), help="Agents and models, in a TOML file."),
     option("--prompt", metavar="TEXT", help="What the agent is to do."),
     option("--prompt-file", metavar="FILE", type=File(), help="A file that says it."),
