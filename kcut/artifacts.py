@@ -10,6 +10,7 @@ import stat
 import tempfile
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -29,6 +30,8 @@ FOLDER = Path(".claude") / "eval" / "benchmarks"
 #: A run of tens of thousands of trials stays below; nothing larger is read into memory.
 LIMIT = 32 * 1024 * 1024
 _DEEPEST = 100
+#: The states of several artifacts of one component: the first that there is stands for all.
+_WORST_FIRST = ("fail", "unreadable", "stale", "inconclusive", "missing", "pass")
 _LOCK_WAIT_S = 2.0
 _PROBE = 64 * 1024
 
@@ -118,13 +121,40 @@ def evidence(root: Path, name: str, *, digests: Callable[[], Collection[str]] | 
     """What the checkout at `root` holds about the component `name`. Never raises for what it finds there.
 
     An artifact with a digest is stale unless that is among `digests`: those of what the name means there now, unless
-    the caller knows which component it means.
+    the caller knows which component it means. Where there are only those of several performers, the worst of them.
     """
     astray = _astray(root)
     if astray is not None:
         part, why = astray
         return Evidence(name, "unreadable", f"{part} {why}", blocker=str(part))
     path = artifact_path(root, name)
+    performers = () if os.path.lexists(path) else _of_performers(root, name)
+    if not performers:
+        return _evidence(root, name, path, digests)
+    found = [_evidence(root, name, each, digests) for each in performers]
+    worst = min(found, key=lambda each: _WORST_FIRST.index(each.state))
+    which = performers[found.index(worst)].stem
+    return replace(worst, why=f"{worst.why} ({which}, of {len(found)} performer{'s' * (len(found) != 1)} with a verdict)")
+
+
+def _of_performers(root: Path, name: str) -> tuple[Path, ...]:
+    """The artifacts that a benchmark with several performers wrote, one for each; sorted."""
+    found = []
+    with suppress(OSError):
+        for path in sorted((root / FOLDER).glob(f"{slug(name)}-*.json")):
+            with suppress(OSError, Malformed):
+                _must_stay_inside(path)
+                document = read_document(path)
+                environment = document.get("environment")
+                agent = environment.get("agent") if isinstance(environment, dict) else None
+                start = slug(f"{name} {agent}") if isinstance(agent, str) and agent else None
+                if document.get("component") == name and start and f"{path.stem}-".startswith(f"{start}-"):
+                    found.append(path)
+    return tuple(found)
+
+
+def _evidence(root: Path, name: str, path: Path, digests: Callable[[], Collection[str]] | None) -> Evidence:
+    """What the artifact at the path says about the component."""
     where = str(path.relative_to(root))
     try:
         path.lstat()
