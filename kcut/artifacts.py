@@ -133,8 +133,8 @@ def evidence(root: Path, name: str, *, digests: Callable[[], Collection[str]] | 
         return _evidence(root, name, path, digests)
     found = [_evidence(root, name, each, digests) for each in performers]
     worst = min(found, key=lambda each: _WORST_FIRST.index(each.state))
-    which = performers[found.index(worst)].stem
-    return replace(worst, why=f"{worst.why} ({which}, of {len(found)} performer{'s' * (len(found) != 1)} with a verdict)")
+    which = f"{performers[found.index(worst)].stem}, the worst of {len(found)} with a verdict"
+    return replace(worst, why=f"{worst.why} ({which})")
 
 
 def _of_performers(root: Path, name: str) -> tuple[Path, ...]:

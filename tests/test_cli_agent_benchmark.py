@@ -193,12 +193,14 @@ def test_performers_are_cells_of_their_own(world: World) -> None:
 def test_the_gate_follows_the_worst_performer(world: World) -> None:
     assert world.run("--model", "opus", "--model", "haiku", "--k", "1").returncode == 0
     gate = world.kcut("gate", "tidy", cwd=world.repo.path)
-    assert (gate.returncode, "of 2 performers" in gate.stdout) == (0, True), gate.stdout
+    assert (gate.returncode, "of 2 with a verdict" in gate.stdout) == (0, True), gate.stdout
     path = world.repo.path / ".claude/eval/benchmarks/tidy-claude-opus.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | {"pass": False}))
     (path.parent / "tidy-other.json").write_text(path.read_text())  # of --out: another experiment
     gate = world.kcut("gate", "tidy", cwd=world.repo.path)
-    assert (gate.returncode, "(tidy-claude-opus, of 2 performers)" in gate.stdout) == (1, True), gate.stdout
+    assert (gate.returncode, "(tidy-claude-opus, the worst of 2 with a verdict)" in gate.stdout) == (1, True), (
+        gate.stdout
+    )
     assert "--model opus" in gate.stdout
     listed = json.loads(world.kcut("components", "--json", cwd=world.repo.path).stdout)
     assert [(row["name"], row["pass"], row["stale"]) for row in listed["components"]] == [("tidy", False, False)]
