@@ -25,7 +25,7 @@ HELP = """Say for each component whether its benchmark lets it through, and whic
 The state is pass, fail, inconclusive (under --rule evidence), missing (no benchmark yet), stale (the component has
 changed since, or is gone), or unreadable (the file is broken, or another component's). The state is told by the
 artifacts in .claude/eval/benchmarks and the component as it is now; the command repeats the run as it was recorded,
-where its record is at hand.
+where its record is at hand. Of the artifacts of several performers the worst counts.
 
 Exit codes: 0 all pass, 1 one fails, 2 one is neither.
 
