@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import IO, TYPE_CHECKING, Self, cast
 
-from kcut.model.outcome import SIDES, Cohort, Outcome
+from kcut.model.outcome import SIDES, Cohort, Outcome, Void
 from kcut.model.plan import Plan
 from kcut.model.run import RunRecord
 from kcut.model.trial import TrialKey, TrialRecord
@@ -175,7 +175,8 @@ class PlainProgress:
             pair = [self._state.final.get(TrialKey(record.key.pair, cohort)) for cohort in self._cohorts]
         if again_in is not None:
             wait = f" in {again_in:g} s" if again_in else ""
-            self.say(f"  {record.key}  {outcome_words(record)}: again{wait}")
+            then = "the run pauses" if record.reason is Void.QUOTA else f"again{wait}"
+            self.say(f"  {record.key}  {outcome_words(record)}: {then}")
         elif all(pair):
             words = "   ".join(f"{one.key} {outcome_words(one)}" for one in pair if one is not None)
             self.say(f"pair {record.key.pair + 1}{self._of(record)}   {words}")
