@@ -21,7 +21,7 @@ VOID_ADVICE = {
     Void.WORKTREE: "mend what git says about the worktree (kcut show last), then run again",
     Void.SETUP: "make --setup succeed in a fresh worktree, then run again",
     Void.STARTUP: "run the task once by hand to see why the agent does not start",
-    Void.AUTH: "log the agent's command line in, then run again",
+    Void.AUTH: "log the agent's command line in, or give it an API key, then run again",
     Void.PERMISSIONS: "let the agent run without permission prompts, then run again",
     Void.RATE_LIMIT: "run again with fewer --jobs or a longer --retry-wait",
     Void.OVERLOADED: "run again when the provider is less busy",

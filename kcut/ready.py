@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kcut.checkpoint import Spec
+from kcut.components.places import MANIFESTS
 from kcut.globs import covers, literal
 from kcut.isolation import Checkout
 from kcut.model.artifact import Warn
@@ -44,7 +45,7 @@ class Ready:
     def uncommitted(self) -> tuple[str, ...]:
         """The uncommitted paths but those that are read as they are now."""
         toggle = self.plan.toggle
-        own = () if toggle is None else (*toggle.paths, literal(toggle.path))
+        own = () if toggle is None else (*toggle.paths, literal(toggle.path), literal(MANIFESTS))
         oracles = [literal(work.plan.oracle.place) for work in self.works if work.plan.oracle is not None]
         files = (*self._spec_paths, *self._paths(work.plan.prompt for work in self.works))
         return tuple(path for path in self.checkout.dirty if path not in files and not covers((*own, *oracles), path))

@@ -16,7 +16,7 @@ from kcut.agents.place import find_program
 from kcut.agents.registry import find_adapter
 from kcut.artifacts import reserve
 from kcut.checkpoint import parse_spec
-from kcut.components import find_component, looked_for, nearest, with_placebo
+from kcut.components import find_component, looked_for, must_be_component, nearest, with_placebo
 from kcut.isolation import Checkout, check_plan, inspect, plan_oracle, protected_paths, seen_at_base, take_snapshot
 from kcut.isolation.extras import find_extras
 from kcut.isolation.oracle import digest
@@ -68,7 +68,8 @@ def resolve(ask: Ask, cwd: Path, environ: Mapping[str, str]) -> Ready:
             f"kcut switches {treatment.plan.name} itself, and linked worktrees share your repository",
             remedy="use --isolation sealed, the default",
         )
-    if treatment is None and (agent is not None or ask.control == "placebo"):
+    nobody_else = agent is not None or ask.control == "placebo" or must_be_component(ask.component)
+    if treatment is None and nobody_else:
         raise _no_component(checkout, ask.component)
     given = {field.name: getattr(ask, field.name) for field in fields(ask) if field.name in Plan.model_fields}
     given |= {
@@ -269,6 +270,8 @@ def _check_words(ask: Ask) -> None:
         raise UsageFault("--score and --spec both given", remedy="use one of them: a trial has one score")
     if ask.score is not None and not ask.score.strip():
         raise UsageFault("--score needs a command", remedy="leave it out to score by the task's own exit code")
+    if ask.oracle is not None and ask.score is None and ask.spec is None:
+        raise UsageFault("--oracle needs a score that uses it", remedy="add --score CMD or --spec FILE")
     if ask.rework and ask.agent is None:
         raise UsageFault("--rework needs an agent to try again", remedy="add --agent claude, or leave --rework out")
     if ask.rework_output and not ask.rework:

@@ -117,9 +117,10 @@ def _spec_edited(attempts: Sequence[TrialRecord]) -> Iterator[Warn]:
 
 def _spec_defect(attempts: Sequence[TrialRecord]) -> Iterator[Warn]:
     """Criteria that failed in the same way twice although the agent had been told: perhaps they are wrong."""
-    found = Counter(
-        name for trial in final_trials(attempts) if trial.outcome is Outcome.FAIL for name in trial.repeated
-    )
+    valid = [trial for trial in final_trials(attempts) if trial.valid]
+    if any(trial.outcome is Outcome.PASS or trial.resolved for trial in valid):
+        return  # somebody met all of them
+    found = Counter(name for trial in valid for name in trial.repeated if _never_met(name, valid))
     if found:
         name, trials = found.most_common(1)[0]
         yield Warn(
@@ -128,6 +129,11 @@ def _spec_defect(attempts: Sequence[TrialRecord]) -> Iterator[Warn]:
             advice=f"{name} failed in the same way again after rework in {trials} trial{'s' * (trials != 1)}: check "
             "that it can be met, and that its label says what it wants",
         )
+
+
+def _never_met(name: str, trials: Sequence[TrialRecord]) -> bool:
+    """True for a criterion that failed in every first attempt; the score as a whole has no name among those."""
+    return all(name in trial.failing or not trial.failing for trial in trials)
 
 
 def _more(names: Sequence[str]) -> str:

@@ -69,7 +69,13 @@ def _spoilt(plan: Plan, k: int, trials: Sequence[TrialRecord]) -> Invalid | None
     }
     if astray:
         parts = [f"{_ASTRAY[cohort]} in {_trials(number, cohort)}" for cohort, number in astray.items()]
-        return Invalid("manipulation", f"the component {' and '.join(parts)}", VOID_ADVICE[Void.MANIPULATION])
+        advice = VOID_ADVICE[Void.MANIPULATION]
+        if plan.toggle is not None:
+            advice = (
+                f"see why in kcut show last: --setup may undo it, or {plan.component} needs what no trial has "
+                "(commit that, or bring it with --copy)"
+            )
+        return Invalid("manipulation", f"the component {' and '.join(parts)}", advice)
     over = {cohort: found for cohort, found in void.items() if 4 * len(found) > k}
     if not over:
         return None

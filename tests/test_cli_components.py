@@ -76,7 +76,9 @@ def test_of_two_components_of_one_name_the_one_that_was_measured_has_the_verdict
     repo.write(LIVE, DRAFT)
     document = measured(repo, "tidy")
     repo.write(".claude/agents/tidy.md", "x\n")
-    assert kcut("gate", "tidy", cwd=repo.path).returncode == 0
+    assert kcut("gate", "skill:tidy", cwd=repo.path).returncode == 0
+    assert kcut("gate", "agent:tidy", cwd=repo.path).returncode == 2
+    assert kcut("gate", "tidy", cwd=repo.path).returncode == 2  # which of them is to be let through?
     assert rows(kcut, repo) == {
         ("skill", "tidy"): (document["decision"]["verdict"], True, False),
         ("agent", "tidy"): (None, None, False),
@@ -175,3 +177,46 @@ def test_the_schema_is_shipped_and_printed(kcut: Kcut) -> None:
     assert shipped == text(), "renew it: python -m kcut.model.manifest_schema > kcut/model/component.schema.json"
     jsonschema.Draft202012Validator.check_schema(json.loads(shipped))
     assert kcut("schema", "component").stdout == shipped
+
+
+def test_a_verdict_holds_for_the_kind_that_was_measured(repo: Repo, kcut: Kcut) -> None:
+    repo.write(".claude/skills/two/SKILL.md", "---\nname: two\ndescription: live\n---\n1. x\n")
+    repo.write(".claude/skills-staging/two/SKILL.md", "---\nname: two\ndescription: draft\n---\n1. x\n")
+    task = "grep -q draft .claude/skills/two/SKILL.md"
+    assert kcut("benchmark", "--component", "draft:two", "--task", task, "--k", "3", cwd=repo.path).returncode == 0
+    done = kcut("gate", "--json", "draft:two", "skill:two", "two", cwd=repo.path)
+    states = {each["name"]: each["state"] for each in json.loads(done.stdout)["components"]}
+    assert (done.returncode, states) == (2, {"draft:two": "pass", "skill:two": "stale", "two": "stale"})
+    told = kcut("gate", "two", cwd=repo.path).stdout
+    assert "kcut gate skill:two or kcut gate draft:two" in told
+
+
+@pytest.mark.parametrize("name", ["skill:nope", "CLAUDE.md#Nope", "settings.json#/nope", "draft:two"])
+def test_a_name_that_says_its_kind_is_never_a_plain_toggle(repo: Repo, kcut: Kcut, name: str) -> None:
+    done = kcut("benchmark", "--component", name, "--task", "true", cwd=repo.path)
+    assert done.returncode == 2
+    assert f"there is no component {name} for kcut to switch" in done.stderr
+
+
+def test_what_is_gone_is_restored_or_its_verdict_removed(repo: Repo, kcut: Kcut) -> None:
+    repo.write("CLAUDE.md", "# A\nKEEP\n")
+    words = ("--component", "CLAUDE.md#A", "--task", "grep -q KEEP CLAUDE.md", "--k", "3")
+    assert kcut("benchmark", *words, cwd=repo.path).returncode == 0
+    repo.write("CLAUDE.md", "# B\nKEEP\n")
+    assert kcut("benchmark", *words, cwd=repo.path).returncode == 2
+    told = kcut("gate", "CLAUDE.md#A", cwd=repo.path)
+    assert told.returncode == 2
+    assert "restore it, or remove .claude/eval/benchmarks/claude-md-a.json" in told.stdout
+
+
+def test_manifests_are_no_uncommitted_change(repo: Repo, kcut: Kcut) -> None:
+    for name in ("one", "other"):
+        repo.write(f".claude/kcut/components/{name}.toml", '[env]\nX = "1"\n')
+    done = kcut("benchmark", "--component", "one", "--task", 'test "$X" = 1', "--k", "2", cwd=repo.path)
+    assert (done.returncode, "dirty" in done.stdout) == (0, False), done.stdout
+
+
+def test_an_oracle_needs_a_score(repo: Repo, kcut: Kcut) -> None:
+    repo.write("oracle/x", "x")
+    done = kcut("benchmark", "--component", "x", "--task", "true", "--oracle", "oracle", cwd=repo.path)
+    assert (done.returncode, "--oracle needs a score that uses it" in done.stderr) == (2, True)

@@ -14,6 +14,7 @@ from tests.conftest import Kcut, Repo
 from tests.documents import example, first_format, put
 
 AGAIN = "kcut benchmark --component"
+ARTIFACT = ".claude/eval/benchmarks/x.json"
 
 
 def ask(kcut: Kcut, repo: Repo, *names: str) -> tuple[dict[str, tuple[str, str]], int]:
@@ -55,7 +56,12 @@ def ask(kcut: Kcut, repo: Repo, *names: str) -> tuple[dict[str, tuple[str, str]]
             f"{AGAIN} x --task ./run.sh --k 10 --isolation clone",
             2,
         ),
-        (example(component="x", componentDigest="sha256:1"), "stale", f"{AGAIN} x --task ./run.sh --k 17", 2),
+        (
+            example(component="x", componentDigest="sha256:1"),
+            "stale",
+            "restore it, or remove .claude/eval/benchmarks/x.json",
+            2,
+        ),
         (None, "missing", f"{AGAIN} x --task CMD", 2),
         (
             "{",

@@ -2,6 +2,7 @@
 
 import os
 import re
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -48,7 +49,7 @@ _SPEC = re.compile(r"kcut checkpoint ([^-\s;&|<>()$`'\"\\*?\[#~!{}][^\s;&|<>()$`
 def command(names: tuple[str, ...], *, as_json: bool, color: str) -> int:
     """Print a state for each name; the exit code is that of the worst."""
     from kcut import drafts
-    from kcut.artifacts import FOLDER, evidence
+    from kcut.artifacts import FOLDER
 
     if not all(name.strip() for name in names):
         raise UsageFault("a component's name is empty", remedy="kcut gate NAME...")
@@ -56,39 +57,71 @@ def command(names: tuple[str, ...], *, as_json: bool, color: str) -> int:
     root = drafts.root_of(here)
     if not os.path.lexists(root / FOLDER):
         root = checkout_root()  # artifacts that were brought elsewhere are read there, but here there are none
-    found = [evidence(root, name) for name in dict.fromkeys(_measured(root, name) for name in names)]
-    advice = {each.name: settle(each, root, here) for each in found}
+    found: list[_Finding] = []
+    for name in dict.fromkeys(names):
+        evidence, advice = _look(root, name)
+        found.append(_Finding(name, evidence, settle(evidence, root, here) if advice is None else advice))
     if as_json:
-        emit_json({"components": [{"name": e.name, "state": e.state, "advice": advice[e.name]} for e in found]})
+        documents = [{"name": each.name, "state": each.evidence.state, "advice": each.advice} for each in found]
+        emit_json({"components": documents})
     else:
-        _print(found, advice, painted=wants_color(color))
-    states = {each.state for each in found}
+        _print(found, painted=wants_color(color))
+    states = {each.evidence.state for each in found}
     if "fail" in states:
         return EXIT_FAIL
     return EXIT_PASS if states == {"pass"} else EXIT_USAGE
 
 
-def _measured(root: Path, name: str) -> str:
-    """The name in the artifact of a component that is named with its kind, as in `skill:tidy`."""
-    from kcut.artifacts import artifact_path
-    from kcut.components import split_kind
+@dataclass(frozen=True, slots=True)
+class _Finding:
+    """What a name as it was typed came to, and the command or sentence that would settle it."""
+
+    name: str
+    evidence: "Evidence"
+    advice: str
+
+
+def _look(root: Path, name: str) -> "tuple[Evidence, str | None]":
+    """What the artifacts say of a name, which may tell the kind, as in `skill:tidy`; and what to do about it.
+
+    None where a command is to be found. A verdict holds for the component that was measured, so a name that means
+    several is not settled by that of one.
+    """
+    from kcut.artifacts import artifact_path, evidence
+    from kcut.components import look_up, split_kind
 
     kind, bare = split_kind(name)
-    return name if kind is None or os.path.lexists(artifact_path(root, name)) else bare
+    exact = kind is not None and os.path.lexists(artifact_path(root, name))
+    try:
+        here = look_up(root, name)
+    except KcutError:
+        here = ()
+    digests = {each.digest for each in here if each.digest is not None}
+    found = evidence(root, name if exact else bare, digests=lambda: digests)
+    if found.document.get("componentDigest") is None:
+        return found, None
+    if not here:
+        path = os.path.relpath(artifact_path(root, found.name), root)
+        return found, f"restore it, or remove {path}" if found.state == "stale" else None
+    if len(digests) > 1:
+        told = " and ".join(f"the {each.kind} {each.path}" for each in here)
+        which = " or ".join(f"kcut gate {quote(f'{each.kind}:{bare}')}" for each in here)
+        return replace(found, state="stale", why=f"the name means {told}"), which
+    return found, None
 
 
-def _print(found: "list[Evidence]", advice: dict[str, str], *, painted: bool) -> None:
+def _print(found: "list[_Finding]", *, painted: bool) -> None:
     """A line for each component, and below it the command that would settle it."""
     from kcut.report.text import pad, plain, width
 
-    names = {each.name: plain(each.name) for each in found}
-    column = min(40, max(map(width, names.values())))
+    column = min(40, max(width(plain(each.name)) for each in found))
     for each in found:
-        word = each.state.ljust(_WIDTH)
-        state = click.style(word, fg=COLORS.get(each.state, "yellow")) if painted else word
-        click.echo(f"{pad(names[each.name], column)}  {state}  {plain(each.why)}", color=painted)
-        if advice[each.name]:
-            click.echo(f"  settle it: {plain(advice[each.name])}")
+        evidence = each.evidence
+        word = evidence.state.ljust(_WIDTH)
+        state = click.style(word, fg=COLORS.get(evidence.state, "yellow")) if painted else word
+        click.echo(f"{pad(plain(each.name), column)}  {state}  {plain(evidence.why)}", color=painted)
+        if each.advice:
+            click.echo(f"  settle it: {plain(each.advice)}")
 
 
 def settle(evidence: "Evidence", root: Path, cwd: Path) -> str:

@@ -113,13 +113,15 @@ def _several(
     from kcut.report.cells import Cell, cell_document, overall
     from kcut.report.text import plain
 
+    def label(one: "Ready") -> str:
+        return one.plan.agent.label if one.plan.agent is not None else one.plan.component
+
     done: list[Finished] = []
     codes: list[int] = []
     each = options | {"as_json": False}
     for one in ready:
-        label = one.plan.agent.label if one.plan.agent is not None else one.plan.component
         if not options["as_json"]:
-            tell(partial(click.echo, plain(label)))
+            tell(partial(click.echo, plain(label(one))))
         done.append(_perform(one, options, command))
         if done[-1].stopped is not None or not options["as_json"]:
             codes.append(_end(done[-1], each, command, finish))
@@ -133,7 +135,8 @@ def _several(
     if options["as_json"]:
         tell(lambda: emit_json(document))
     else:
-        tell(lambda: click.echo(f"overall: {decision.upper()} ({len(cells)} performers)"))
+        parts = [f"{plain(label(one))} {cell.decision.upper()}" for one, cell in zip(ready, cells, strict=True)]
+        tell(lambda: click.echo(f"overall: {decision.upper()} ({', '.join(parts)})"))
     order = (EXIT_USAGE, EXIT_FAIL, EXIT_INCONCLUSIVE)
     return next((code for code in order if code in codes), max(codes))
 

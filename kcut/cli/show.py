@@ -50,6 +50,7 @@ Examples:
 def command(run: str, as_json: bool, color: str) -> int:
     """Print the run; see HELP."""
     place = root()
+    from kcut.report.facts import fact_lines
     from kcut.store import Store
     from kcut.verdict import assemble
 
@@ -69,6 +70,9 @@ def command(run: str, as_json: bool, color: str) -> int:
     click.echo("\n".join(_facts(record, line)))
     if trials:
         click.echo("\n" + _table(trials, _failing(attempts), color=paint), color=paint)
+        facts = fact_lines(artifact) if artifact is not None else []
+        if facts:
+            click.echo("\n" + "\n".join(fold(fact, 2) for fact in facts))
     else:
         click.echo("\nno trial has ended yet")
     warnings = artifact.decision.warnings if artifact is not None and artifact.decision else record.warnings

@@ -33,14 +33,21 @@ AGENT = (
         help="Let this agent do the task: claude, codex, gemini, ... Several: a benchmark each.",
     ),
     option("--model", metavar="M", multiple=True, help="The agent's model, as its CLI names it; several too."),
-    option("--performers", metavar="FILE", type=File(), help="Agents and models, in a TOML file."),
+    option(
+        "--performers", metavar="FILE", type=File(), help="Agents and models, in a TOML file of [[performer]] tables."
+    ),
     option("--prompt", metavar="TEXT", help="What the agent is to do."),
     option("--prompt-file", metavar="FILE", type=File(), help="A file that says it."),
     option("--effort", metavar="E", help="How hard the model is to think, as the CLI names it."),
     option("--max-turns", type=COUNT, metavar="N", help="End the agent after so many turns."),
     option("--agent-arg", metavar="ARG", multiple=True, help="One more argument of the agent's CLI."),
     option("--agent-executable", metavar="PATH", help="The agent's CLI, if it is not on the PATH."),
-    option("--prices", metavar="FILE", type=File(), help="What tokens cost, per model (TOML)."),
+    option(
+        "--prices",
+        metavar="FILE",
+        type=File(),
+        help="What tokens cost, per model (TOML): for agents that tell no cost.",
+    ),
     option(
         "--rework",
         type=IntRange(0, 3),

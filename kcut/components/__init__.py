@@ -1,7 +1,15 @@
 """Components that kcut switches itself: found by name, given to one cohort, withheld from the other."""
 
 from kcut.components.copies import user_copies
-from kcut.components.find import draft_digest, find_component, list_at, list_components, look_up, split_kind
+from kcut.components.find import (
+    draft_digest,
+    find_component,
+    list_at,
+    list_components,
+    look_up,
+    must_be_component,
+    split_kind,
+)
 from kcut.components.near import looked_for, nearest
 from kcut.components.placebo import with_placebo
 from kcut.components.treatment import Edits, File, Listed, Treatment
@@ -19,6 +27,7 @@ __all__ = [
     "list_components",
     "look_up",
     "looked_for",
+    "must_be_component",
     "nearest",
     "split_kind",
     "user_copies",

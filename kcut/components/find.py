@@ -104,6 +104,11 @@ def split_kind(name: str) -> tuple[Kind | None, str]:
     return (kind, rest) if kind is not None and rest else (None, name)
 
 
+def must_be_component(name: str) -> bool:
+    """True for a name that says what kind of component it means, and so can be nothing else."""
+    return split_kind(name)[0] is not None or bool(_SECTION.fullmatch(name) or _SETTING.fullmatch(name))
+
+
 def known_paths(checkout: Checkout) -> dict[str, str]:
     """The paths of all components that lie by themselves, in the checkout and in the base, with their names."""
     scene = _scene(checkout, checkout.base)

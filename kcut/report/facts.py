@@ -12,7 +12,8 @@ def fact_lines(artifact: Artifact) -> list[str]:
     lines = [] if placebo is None else [placebo]
     found = artifact.treatment
     if found is not None:
-        parts = [f"{found.kind} {plain(found.path)}, applied WITH and withheld WITHOUT"]
+        what = artifact.component if found.kind in {"section", "setting"} else found.path
+        parts = [f"{found.kind} {plain(what)}, applied WITH and withheld WITHOUT"]
         if found.shown_with is not None or found.shown_without is not None:
             parts.append(
                 f"the agent lists it in {found.shown_with or 0} of {artifact.with_.valid} WITH and "

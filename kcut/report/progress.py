@@ -84,9 +84,10 @@ def _switch(ready: Ready) -> str:
     toggle = ready.plan.toggle
     if toggle is not None:
         third = ", and puts irrelevant text of its length in its place" if ready.plan.control == "placebo" else ""
-        return f"kcut applies and withholds the {toggle.kind} {plain(toggle.path)} ({toggle.digest[:19]}){third}"
+        what = plain(toggle.name if toggle.kind in {"section", "setting"} else toggle.path)
+        return f"kcut applies and withholds the {toggle.kind} {what} ({toggle.digest[:19]}){third}"
     places = ", ".join(plain(path) for path in ready.looked[:3])
-    more = f" and {len(ready.looked) - 3} more places" if len(ready.looked) > 3 else ""
+    more = f" and {count(len(ready.looked) - 3, 'more place')}" if len(ready.looked) > 3 else ""
     looked = f"; looked for {places}{more}" if places else ""
     return f"plain environment toggle: the task reads HARNESS_COMPONENT_ENABLED{looked}"
 
