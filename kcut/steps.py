@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 from math import fsum
 from pathlib import Path
 
-from kcut.agents import AgentReport, classify, read_output
+from kcut.agents import AgentReport, classify, read_output, shown
 from kcut.agents.errand import RUNS_AGENT, argv, write_brief, write_prompt
 from kcut.agents.sidecar import Sidecar, read_sidecar
-from kcut.bench import Bench, Findings, enabled, has
+from kcut.bench import Bench, Findings, enabled
 from kcut.checkpoint import Spec
 from kcut.evaluate import evaluate
 from kcut.isolation import CheckoutFailed, Worktree
@@ -62,7 +62,7 @@ class Steps:
         begin("setup")
         if not self.set_up():
             return
-        if (astray := self.astray()) is not None:
+        if (astray := self.worktree.astray()) is not None:
             found.void(Void.MANIPULATION, astray)
             return
         begin("task")
@@ -94,7 +94,9 @@ class Steps:
         plan, work = self.bench.plan, self.work.plan
         if plan.agent is None or work.prompt is None:
             reads = plan.agent_output == "auto" or self.logs.wanted
-            brief = self.brief() if RUNS_AGENT.search(work.task) else None
+            brief = None
+            if plan.toggle is not None or RUNS_AGENT.search(work.task):  # a script may run `kcut agent`, too
+                brief = self.brief(oracle=RUNS_AGENT.search(work.task) is not None)
             self.found.task = self.run("task", ("/bin/sh", "-c", work.task), plan.timeout, reads=reads, more=brief)
         else:
             self.found.task = self.ask(plan.agent, work.prompt.text)
@@ -107,14 +109,17 @@ class Steps:
         phase, brief = f"rework-{number}" if number else "task", self.brief(number)
         return self.run(phase, argv(agent, scratch), self.bench.plan.timeout, reads=True, more=brief)
 
-    def brief(self, number: int = 0) -> dict[str, str]:
-        """Write down for `kcut agent` what the agent must not see; returns the variable that leads there."""
+    def brief(self, number: int = 0, *, oracle: bool = True) -> dict[str, str]:
+        """Write down for `kcut agent` what the agent must not see; returns the variable that leads there.
+
+        Without the oracle's names where it is not sure that the brief is removed before an agent starts.
+        """
         plan = self.bench.plan
         return write_brief(
             self.worktree.scratch,
             component=plan.toggle,
             present=enabled(plan, self.key),
-            oracle=self.work.plan.oracle,
+            oracle=self.work.plan.oracle if oracle else None,
             number=number,
         )
 
@@ -216,18 +221,6 @@ class Steps:
         self.found.void(Void.SETUP, done.error or f"--setup failed: {how}")
         return False
 
-    def astray(self) -> str | None:
-        """What of the component is not as this cohort is to have it, when the task is about to begin."""
-        treatment = self.bench.treatment
-        if treatment is None:
-            return None
-        for path, file in treatment.edits(has(self.bench.plan, self.key)).items():
-            place = self.worktree.path / path
-            there = os.path.lexists(place) and (place.is_symlink() or not place.is_dir())
-            if there is (file is None):
-                return f"{path}, of the component, is {'there' if there else 'missing'} when the task begins"
-        return None
-
     def account(self, sidecar: Sidecar | None, task: Ran) -> None:
         """Usage and void reason, from the sidecar if it can be read, else from an agent's terminal event."""
         found, agent = self.found, self.bench.plan.agent
@@ -242,9 +235,20 @@ class Steps:
                 found.usage = found.report.usage
                 if found.report.void is not None:
                     found.void(found.report.void, found.report.why)
+        self.check_presence(task)
         usage, prices = found.usage, self.bench.prices
         if prices is not None and usage.cost_usd is None and usage.model is not None and usage.tokens is not None:
             found.usage = replace(usage, cost_usd=prices.cost(usage.model, usage.tokens))
+
+    def check_presence(self, task: Ran) -> None:
+        """Of an agent that the task runs by itself: does its first event show the component where it has to?"""
+        toggle, found = self.bench.plan.toggle, self.found
+        if toggle is None or found.outcome is not None or found.report is None:
+            return
+        seen = shown(task.stdout, task.stderr, kind=toggle.kind, name=toggle.name, cwd=self.worktree.cwd)
+        if seen is not None and seen is not enabled(self.bench.plan, self.key):
+            where = "is in the agent's first event although it was withheld" if seen else "is not in its first event"
+            found.void(Void.MANIPULATION, f"the {toggle.kind} {toggle.name} {where}")
 
     def read(self, task: Ran) -> AgentReport | None:
         """What the task's output says of the agent that ran, None if it is that of none."""

@@ -153,7 +153,11 @@ def test_setup_that_undoes_the_difference_makes_the_run_invalid(world: World) ->
     document = world.document("--k", "2", "--setup", "rm -rf .claude/skills", code=2)
     assert document["with"]["voids"] == {"manipulation": 1}
     document = world.document(
-        "--k", "2", "--setup", "mkdir -p .claude/skills/tidy; : > .claude/skills/tidy/SKILL.md", code=2
+        "--k",
+        "2",
+        "--setup",
+        "test -d .claude || mkdir -p .claude/skills/tidy; : >> .claude/skills/tidy/SKILL.md",
+        code=2,
     )
     assert document["without"]["voids"] == {"manipulation": 1}
 
@@ -353,17 +357,27 @@ def test_no_credential_of_a_prompt_is_kept(world: World) -> None:
         assert not path.is_file() or secret.encode() not in path.read_bytes(), path
 
 
-def test_kcut_agent_as_the_task_is_checked_alike(world: World) -> None:
-    world.plan([MADE | {"calls": [USES]}], [{"skills": ["tidy"]}])
-    task = f"{sys.executable} -P -m kcut agent claude --executable '{world.program}' --prompt go"
+@pytest.mark.parametrize("how", ["command", "script", "raw"])
+def test_an_agent_that_the_task_runs_is_checked_alike(world: World, how: str) -> None:
+    command = f"{sys.executable} -P -m kcut agent claude --executable '{world.program}' --prompt go"
+    world.repo.write("run.sh", f"#!/bin/sh\nexec {command}\n", executable=True)
+    world.repo.git("add", "run.sh")
+    world.repo.git("commit", "-q", "-m", "a task")
+    task = {"command": command, "script": "./run.sh", "raw": f"'{world.program}' -p go"}[how]
     options = ("--task", task, "--score", "test -f out.txt", "--k", "1", "--json")
+    world.plan([MADE | {"calls": [USES]}], [{"skills": ["tidy"]}])
     done = world.kcut("benchmark", "--component", "tidy", *options, cwd=world.repo.path)
     document = json.loads(done.stdout)
     assert (done.returncode, document["without"]["voids"]) == (2, {"manipulation": 1})
+    world.plan([MADE | {"calls": [USES], "skills": []}], [{}])
+    done = world.kcut("benchmark", "--component", "tidy", *options, cwd=world.repo.path)
+    assert (done.returncode, json.loads(done.stdout)["with"]["voids"]) == (2, {"manipulation": 1})
     world.plan([MADE | {"calls": [USES]}], [{}])
     done = world.kcut("benchmark", "--component", "tidy", *options, cwd=world.repo.path)
-    assert json.loads(done.stdout)["treatment"]["usedWith"] == 1
-    assert not any(name.startswith("HARNESS_COMPONENT") for call in world.calls for name in call["env"])
+    assert done.returncode == 0, done.stderr
+    if how != "raw":
+        assert json.loads(done.stdout)["treatment"]["usedWith"] == 1
+        assert not any(name.startswith("HARNESS_COMPONENT") for call in world.calls for name in call["env"])
 
 
 def test_kept_worktrees_stay_whole_and_go_when_asked(world: World, tmp_path: Path) -> None:

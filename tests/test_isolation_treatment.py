@@ -245,3 +245,67 @@ def test_commands_make_the_bases(repo: Repo) -> None:
 def test_a_command_may_not_change_more(repo: Repo) -> None:
     with pytest.raises(NotReady, match=r"would differ in more than tidy: a\.txt$"):
         both_of(repo, treatment({SKILL: TEXT}, command="echo more >> a.txt"))
+
+
+@pytest.mark.parametrize("by", ["copy", "folder", "include"])
+@pytest.mark.parametrize("isolation", ["sealed", "clone"])
+def test_what_is_ignored_is_brought_along_without_the_component(repo: Repo, by: str, isolation: str) -> None:
+    """The base has nothing of it: only the other cohort's tree tells what this one must lack."""
+    repo.write(".gitignore", ".claude/\n")
+    repo.commit()
+    repo.write(SKILL, TEXT.data)
+    repo.write(".claude/rules/other.md", "other\n")
+    options: dict[str, Any] = {
+        "copy": {"copy_paths": (SKILL, ".claude/rules")},
+        "folder": {"copy_paths": (".claude/skills", ".claude/rules")},
+        "include": {},
+    }[by]
+    if by == "include":
+        repo.write(".worktreeinclude", ".claude/**\n")
+        repo.commit()
+    with running(repo, treatment({SKILL: TEXT}, {}), isolation=isolation, **options) as isolation_:
+        for cohort in SIDES:
+            with isolation_.open(cohort=cohort) as worktree:
+                found = files_of(worktree.path)
+                assert (found.get(SKILL) == ("file", TEXT.data)) is (cohort is Cohort.WITH)
+                assert SKILL in found or cohort is Cohort.WITHOUT
+                assert ".claude/rules/other.md" in found
+                assert worktree.astray() is None
+
+
+def test_a_sparse_checkout_has_the_component_all_the_same(repo: Repo) -> None:
+    repo.write(SKILL, TEXT.data)
+    repo.write("src/a", "a\n")
+    repo.commit()
+    repo.git("sparse-checkout", "set", "src")
+    with running(repo, treatment({}, {SKILL: None})) as isolation:
+        on, off = both(isolation)
+    assert on[SKILL] == ("file", TEXT.data)
+    assert SKILL not in off
+
+
+@pytest.mark.parametrize(
+    ("cohort", "act", "told"),
+    [
+        (Cohort.WITH, f"rm {SKILL}", "missing"),
+        (Cohort.WITH, f"echo > {SKILL}", "another"),
+        (Cohort.WITH, f"chmod +x {SKILL}", "another"),
+        (Cohort.WITH, f"ln -sf /dev/null {SKILL}", "another"),
+        (Cohort.WITHOUT, f"mkdir -p .claude/skills/tidy; echo > {SKILL}", "there"),
+    ],
+)
+@pytest.mark.parametrize("tracked", [True, False])
+def test_what_is_done_to_the_component_before_the_task_is_seen(
+    repo: Repo, cohort: Cohort, act: str, told: str, tracked: bool
+) -> None:
+    repo.write(SKILL, TEXT.data)
+    if tracked:
+        repo.commit()
+    applied = treatment({}, {SKILL: None}) if tracked else treatment({SKILL: TEXT}, {})
+    with running(repo, applied) as isolation, isolation.open(cohort=cohort) as worktree:
+        assert worktree.astray() is None
+        sh(worktree, act)
+        astray = worktree.astray()
+    assert astray is not None
+    assert SKILL in astray
+    assert told in astray

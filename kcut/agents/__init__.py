@@ -4,16 +4,18 @@ Decided on events and exit status alone. Text that a model wrote is never read f
 """
 
 from dataclasses import replace
+from pathlib import Path
 
 from kcut.agents import claude, codex, envelope, gemini
 from kcut.agents.adapter import Adapter
-from kcut.agents.events import Run, Tail, find_run, read_tail, whole_run
+from kcut.agents.component import known_as
+from kcut.agents.events import Kind, Run, Tail, find_run, read_tail, whole_run
 from kcut.agents.outcome import decide
 from kcut.agents.registry import BUILT_IN, find_adapter
 from kcut.agents.report import AgentReport, Ending, Fault, Reading
 from kcut.agents.sidecar import Sidecar, parse_sidecar, read_sidecar
 
-__all__ = ["AgentReport", "Sidecar", "classify", "parse_sidecar", "read_output", "read_sidecar"]
+__all__ = ["AgentReport", "Sidecar", "classify", "parse_sidecar", "read_output", "read_sidecar", "shown"]
 
 #: The CLIs whose events are known wherever they stand.
 KNOWN = {name: BUILT_IN[name] for name in (claude.NAME, codex.NAME, gemini.NAME)}
@@ -36,6 +38,21 @@ def read_output(
             return decide(_read(cli, run, tails, ending), ending)
     if (fault := _envelope(tails, ending)) is not None:
         return decide(Reading(envelope.NAME, terminal=True, fault=fault), ending)
+    return None
+
+
+def shown(stdout: bytes, stderr: bytes, *, kind: str, name: str, cwd: Path) -> bool | None:
+    """Whether the first event of the agent that ends the output lists a component.
+
+    None if the output does not hold that event any more, or if the CLI tells nothing of the kind. `cwd` is where it
+    ran.
+    """
+    for tail in (read_tail(stdout), read_tail(stderr)):
+        for adapter in KNOWN.values():
+            run = find_run(tail, adapter.kind)
+            opening = next((event for event in run.events if adapter.kind(event) is Kind.OPEN), None) if run else None
+            if opening is not None:
+                return adapter.shows(opening, known_as(kind, name, cwd))
     return None
 
 

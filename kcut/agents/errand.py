@@ -65,6 +65,7 @@ def write_brief(
     """
     document = {
         "component": None if component is None else {"name": component.name, "kind": component.kind},
+        "variables": [] if component is None else list(component.variables),
         "present": present,
         "oracle": list(_names(oracle)),
         "session": str(uuid.uuid5(uuid.NAMESPACE_URL, str(scratch))),

@@ -7,10 +7,9 @@ from pathlib import Path
 
 from kcut.isolation.checkout import Checkout, CheckoutFailed
 from kcut.isolation.state import is_state
-from kcut.model.component import LINK, File
 from kcut.model.errors import UsageFault
 from kcut.model.plan import CheckoutPlan
-from kcut.system.files import copy_tree, read_regular, remove_tree
+from kcut.system.files import copy_tree, read_regular
 
 #: Patterns of ignored files to copy, at the root of the checkout.
 INCLUDE = ".worktreeinclude"
@@ -133,18 +132,6 @@ def _holds_own(checkout: Checkout, path: str) -> bool:
 def is_below(path: str, folders: Iterable[str]) -> bool:
     """True if the path is one of the folders, or lies in one."""
     return any(path == folder or path.startswith(f"{folder}/") for folder in folders)
-
-
-def put(tree: Path, path: str, file: File | None) -> None:
-    """Put a file into a worktree in the place of what lies there; None: remove a file. Raises OSError."""
-    place = _make_way(tree, path)
-    if os.path.lexists(place) and (file is not None or place.is_symlink() or not place.is_dir()):
-        remove_tree(place)
-    if file is not None and file.mode == LINK:
-        place.symlink_to(os.fsdecode(file.data))
-    elif file is not None:
-        place.write_bytes(file.data)
-        place.chmod(file.mode & 0o777)
 
 
 def _make_way(tree: Path, path: str) -> Path:

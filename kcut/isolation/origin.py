@@ -5,6 +5,7 @@ A trial can change its own repository's settings, index and hooks as it likes: k
 
 import contextlib
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -84,6 +85,15 @@ class Origin:
         if self.hidden:
             self._remove_hidden(tree)
             git.must("update-index", "-z", "--skip-worktree", "--stdin", stdin=join(self.hidden))
+
+    def put_back(self, tree: Path, index: Path, paths: Sequence[str]) -> None:
+        """Check these files of the commit out, whatever lies there, and though a sparse checkout leaves them out.
+
+        Raises NotReady if git cannot do it.
+        """
+        git = replace(self._git(tree, index), fetches=True, extra_env=self.fetch_env)
+        git.must("update-index", "-z", "--no-skip-worktree", "--stdin", stdin=join(paths))
+        git.must("checkout-index", "-f", "-u", "-z", "--stdin", stdin=join(paths))
 
     def _remove_hidden(self, tree: Path) -> None:
         """Remove kcut's own folder as it was checked out, and the folders above it that held nothing else."""

@@ -8,7 +8,6 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import combinations
-from operator import itemgetter
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -16,10 +15,11 @@ from typing import Self
 from kcut.isolation import leftovers, linked
 from kcut.isolation.change import Change, changes, check_difference, read
 from kcut.isolation.checkout import Checkout, CheckoutFailed, missing_subdir
-from kcut.isolation.extras import Extras, find_extras, is_below, put
+from kcut.isolation.extras import Extras, find_extras
 from kcut.isolation.freeze import Freezer, is_folder
 from kcut.isolation.origin import Origin
 from kcut.isolation.place import MARKERS, find_place, marker_above
+from kcut.isolation.presence import Share
 from kcut.isolation.pristine import remember
 from kcut.isolation.repository import write_admin
 from kcut.isolation.source import Source
@@ -56,6 +56,7 @@ class Isolation:
         self.left: list[str] = []
         self._checkout, self._plan, self._run_id, self._state = checkout, plan, run_id, state
         self._treatment, self._perform = treatment, perform
+        self._shares: dict[Cohort, Share] = {}
         self._first = threading.Lock()
         self._warm = not checkout.partial
 
@@ -103,8 +104,10 @@ class Isolation:
             if change.command is not None:
                 done = self._carry_out(change, change.command, sources[cohort])
                 sources[cohort] = self._make_source(self._base_folder(), done)
-        for one, other in combinations([source.entries() for source in sources.values()], 2):
+        entries = {cohort: source.entries() for cohort, source in sources.items()}
+        for one, other in combinations(entries.values(), 2):
             check_difference(self._treatment, one, other)
+        self._shares = {cohort: Share.of(own, list(entries.values())) for cohort, own in entries.items()}
         return sources
 
     def _base_folder(self) -> Path:
@@ -169,11 +172,13 @@ class Isolation:
                 self._look_around()
                 folder.mkdir()
                 git_dir = self._fill(folder, source)
-                self._bring_extras(folder / "tree", cohort)
+                self._extras.bring(self._checkout.root, folder / "tree")
+                share = Share() if cohort is None else self._shares.get(cohort, Share())
+                share.settle(source.origin, folder / "tree", git_dir / "index", self._extras)
                 shutil.copy2(git_dir / "index", index)
                 freezer = Freezer(source.origin, folder / "tree", index, source.frozen)
                 pristine = remember(folder / "tree", protected, copies)
-                worktree = Worktree(folder, self._checkout.subdir, freezer, kept, pristine)
+                worktree = Worktree(folder, self._checkout.subdir, freezer, kept, pristine, share=share)
             except CheckoutFailed:
                 raise
             except (OSError, NotReady) as error:
@@ -213,21 +218,6 @@ class Isolation:
             (tree / ".git").write_bytes(os.fsencode(f"gitdir: {git_dir}\n"))
         self._check_out(source.origin, tree, git_dir / "index")
         return git_dir
-
-    def _bring_extras(self, tree: Path, cohort: Cohort | None) -> None:
-        """Bring what git ignores; of a component that lies in there, the cohort has what it is to have."""
-        self._extras.bring(self._checkout.root, tree)
-        treatment = self._treatment
-        if treatment is None or cohort is None or not (self._extras.copies or self._extras.links):
-            return
-        for path, file in sorted(treatment.edits(cohort).items(), key=itemgetter(0)):
-            if is_below(path, self._extras.links):
-                raise CheckoutFailed(
-                    f"{path} is the component's, and a link would show it to all cohorts",
-                    remedy="bring it with --copy instead of --link",
-                )
-            if is_below(path, self._extras.copies):
-                put(tree, path, file)
 
     def _check_out(self, origin: Origin, tree: Path, index: Path) -> None:
         # the first checkout of a partial clone fetches what is missing; the others wait and find it there

@@ -11,6 +11,7 @@ from kcut.isolation.blame import Start, settle
 from kcut.isolation.checkout import CheckoutFailed
 from kcut.isolation.freeze import Freezer, Frozen
 from kcut.isolation.oracle import conceal, reveal
+from kcut.isolation.presence import Share
 from kcut.isolation.pristine import Pristine
 from kcut.isolation.restore import changed_paths, detach_around, make_folder, restore
 from kcut.model.plan import OraclePlan
@@ -31,7 +32,14 @@ class Worktree:
     """
 
     def __init__(
-        self, folder: Path, subdir: str, freezer: Freezer, kept: Path, protected: Mapping[str, Pristine]
+        self,
+        folder: Path,
+        subdir: str,
+        freezer: Freezer,
+        kept: Path,
+        protected: Mapping[str, Pristine],
+        *,
+        share: Share,
     ) -> None:
         self.path = folder / "tree"
         self.cwd = self.path / subdir if subdir else self.path
@@ -41,6 +49,7 @@ class Worktree:
         self._freezer = freezer
         self._kept = kept
         self._protected = protected
+        self._share, self._held = share, share.look(self.path)
         self._own = kept.parent
         self._start = Start.of(folder, freezer.index)
         self._known = {place: identity(place) for place in (folder.parent, folder)}
@@ -53,6 +62,10 @@ class Worktree:
         """The patch from the base to the tree as it is now, new files included; one that was cut says so."""
         data, more = self._freezer.diff(limit) if self._reach() else (b"", False)
         return data + b"\n[the diff is longer]\n" if more else data
+
+    def astray(self) -> str | None:
+        """What of the component is not as this worktree was made, in a clause; None if all is."""
+        return self._share.astray(self.path, self._held)
 
     def mend(self) -> None:
         """Make sure that `cwd` is a folder again, so that a score can run.
@@ -135,7 +148,9 @@ class Worktree:
         subdir = self.cwd.relative_to(self.path)
         freezer = replace(self._freezer, tree=folder / "tree")
         known = {path: self._protected[path] for path in protected if path in self._protected}
-        return Worktree(folder, "" if subdir == Path() else os.fspath(subdir), freezer, self._kept, known)
+        return Worktree(
+            folder, "" if subdir == Path() else os.fspath(subdir), freezer, self._kept, known, share=Share()
+        )
 
     def keep(self) -> Path:
         """Leave the worktree where it is when it is closed; returns its path."""
