@@ -22,6 +22,10 @@ from tests.components import cohorts, look
 from tests.conftest import Repo
 
 MANIFEST = ".claude/kcut/components/m.toml"
+BINDS_GIT = (
+    *("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_CONFIG_COUNT", "GIT_CONFIG_KEY_0"),
+    *("GIT_QUARANTINE_PATH", "GIT_NAMESPACE", "GIT_TEMPLATE_DIR", "GIT_EXTERNAL_DIFF"),
+)
 
 
 def test_files_exist_with_only(repo: Repo) -> None:
@@ -135,6 +139,10 @@ def test_a_patch_names_the_paths_that_it_touches(repo: Repo) -> None:
     assert treatment is not None
     assert treatment.patch == patch
     assert sorted(treatment.plan.paths) == ["a.txt", "added.txt", "gone.txt", "n\u00e9w.txt", "old name.txt"]
+    state = b"--- /dev/null\n+++ b/.claude/eval/x\n@@ -0,0 +1 @@\n+x\n"
+    repo.write(".claude/kcut/components/m.patch", state)
+    with pytest.raises(UsageFault, match=r"'.claude/eval/x' is kcut's own folder, which no trial has"):
+        look(repo, "m")
     repo.write(".claude/kcut/components/m.patch", "no patch")
     with pytest.raises(UsageFault, match="the patch cannot be read"):
         look(repo, "m")
@@ -187,6 +195,14 @@ def test_the_digest_is_of_what_it_does(repo: Repo) -> None:
         ("patch = 'nope'\n", "there is no patch 'nope'", None),
         ("[env]\n'A-B' = '1'\n", "'A-B' is no name for a variable", None),
         ("[env]\nHARNESS_SEED = '1'\n", "HARNESS_SEED is kcut's own", None),
+        *((f"[env]\n{name} = '1'\n", f"{name} would bind git to another repository", None) for name in BINDS_GIT),
+        *((f"[env]\n{name} = '1'\n", f"depend on the variable {name}", None) for name in ("HOME", "TMPDIR")),
+        ("[env]\nLD_PRELOAD = 'x'\n", "depend on the variable LD_PRELOAD", None),
+        (
+            "[env]\nPATH = 'tools'\n",
+            "depend on the variable PATH",
+            "change PATH in the task, or put the program where PATH leads in --setup",
+        ),
         ("[env]\nA = 1\n", "env.A:", None),
         ('[env]\nA = "\\u0000"\n', "NUL", None),
         ("[[json]]\nfile='a.json'\nmerge={a=2020-01-01}\n", "which JSON has not", None),

@@ -15,6 +15,7 @@ from kcut.components.sides import LARGEST, MOST_FILES, Here, Real, Side, as_comm
 from kcut.components.treatment import LINK, File
 from kcut.globs import covers, fixed_part, literal, may_hold
 from kcut.model.errors import UsageFault
+from kcut.system.git import scrub
 
 if TYPE_CHECKING:
     from pydantic import ValidationError
@@ -26,6 +27,13 @@ LIMIT = 1 << 20
 #: How many files of a checkout are looked at for one glob.
 _MOST_SEEN = 500_000
 _TREE = 0o040000
+#: Variables that a trial lives by, and what to do instead of giving them to one cohort.
+_TRIALS_OWN = {
+    "HOME": "for a home of its own in each trial there is --isolate-home",
+    "PATH": "change PATH in the task, or put the program where PATH leads in --setup",
+    "TMPDIR": "leave it out, or set it in the task",
+    "LD_PRELOAD": "set it in the task, for the one command that is to have it",
+}
 
 
 def read_manifest(path: str, data: bytes) -> "Manifest":
@@ -84,7 +92,11 @@ def of_manifest(scene: Scene, side: Side, place: Place, manifest: "Manifest") ->
         if manifest.command is not None:
             touched += [_real_glob(with_, glob) for glob in manifest.command.files]
         if patch is not None:
-            touched += patched_paths(scene.git, patch)
+            patched = patched_paths(scene.git, patch)
+            state = next(filter(_is_state, patched), None)
+            if state is not None:
+                raise _not_in_trials(place.path, state)
+            touched += patched
         return tuple(dict.fromkeys(touched))
 
     return Found(
@@ -187,15 +199,32 @@ def _must_be_sound(path: str, manifest: "Manifest") -> None:
                 remedy="write it relative to the root, without . and ..",
             )
         if _is_state(f"{each}/"):
-            raise UsageFault(f"the manifest {path!r}: {each!r} is kcut's own folder, which no trial has")
+            raise _not_in_trials(path, each)
     for name, value in manifest.env.items():
-        if name.startswith(("HARNESS_", "KCUT_")):
-            raise UsageFault(f"the manifest {path!r}: the variable {name} is kcut's own", remedy="choose another one")
+        _must_be_free(path, name)
         if "\0" in value:
             raise UsageFault(f"the manifest {path!r}: the value of {name} holds a NUL")
     for entry in manifest.json_:
         if not _is_json(entry.merge):
             raise UsageFault(f"the manifest {path!r}: json holds a date, a time or no number, which JSON has not")
+
+
+def _not_in_trials(path: str, named: str) -> UsageFault:
+    return UsageFault(f"the manifest {path!r}: {named!r} is kcut's own folder, which no trial has")
+
+
+def _must_be_free(path: str, name: str) -> None:
+    """Raise UsageFault for a variable that a trial itself lives by, or that would lead git to another repository."""
+    if name.startswith(("HARNESS_", "KCUT_")):
+        raise UsageFault(f"the manifest {path!r}: the variable {name} is kcut's own", remedy="choose another one")
+    if name not in scrub({name: ""}):
+        raise UsageFault(
+            f"the manifest {path!r}: the variable {name} would bind git to another repository than the trial's",
+            remedy="leave it out: every trial has a repository of its own",
+        )
+    remedy = _TRIALS_OWN.get(name)
+    if remedy is not None:
+        raise UsageFault(f"the manifest {path!r}: both cohorts' trials depend on the variable {name}", remedy=remedy)
 
 
 def _is_json(value: Any) -> bool:
