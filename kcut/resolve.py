@@ -16,7 +16,7 @@ from kcut.agents.place import find_program
 from kcut.agents.registry import find_adapter
 from kcut.artifacts import reserve
 from kcut.checkpoint import parse_spec
-from kcut.components import find_component, looked_for, must_be_component, nearest, with_placebo
+from kcut.components import find_component, looked_for, must_be_component, must_be_read, nearest, with_placebo
 from kcut.isolation import Checkout, check_plan, inspect, plan_oracle, protected_paths, seen_at_base, take_snapshot
 from kcut.isolation.extras import find_extras
 from kcut.isolation.oracle import digest
@@ -104,6 +104,9 @@ def resolve(ask: Ask, cwd: Path, environ: Mapping[str, str]) -> Ready:
         ),
     }
     plan = Plan(**given)
+    if agent is not None and plan.toggle is not None:
+        prompts = (work.prompt.text for work in plan.works if work.prompt is not None)
+        must_be_read(checkout.root, plan.toggle, agent.name, (*prompts, *agent.args))
     check_plan(plan.checkout)
     find_place(checkout, ask.workdir)
     find_extras(checkout, plan.checkout)

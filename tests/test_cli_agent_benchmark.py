@@ -170,6 +170,7 @@ def test_faults_of_the_provider_are_void(world: World) -> None:
 
 
 def test_tokens_become_money(world: World) -> None:
+    world.repo.write(".agents/skills/tidy/SKILL.md", SKILL)  # where codex reads it
     prices = world.folder / "prices.toml"
     prices.write_text('["gpt-5.5"]\ninput = 1.0\noutput = 10.0\ncache_read = 0.1\n')
     model = ("--model", "gpt-5.5", "--k", "1", "--objective", "success")
@@ -214,6 +215,7 @@ def test_the_gate_follows_the_worst_performer(world: World) -> None:
 
 
 def test_a_file_of_performers(world: World) -> None:
+    world.repo.write(".agents/skills/tidy/SKILL.md", SKILL)  # where codex reads it
     file = world.folder / "performers.toml"
     file.write_text(
         f'[[performer]]\nagent = "claude"\nmodel = "opus"\neffort = "high"\n'

@@ -12,6 +12,7 @@ from kcut.components.find import (
 )
 from kcut.components.near import looked_for, nearest
 from kcut.components.placebo import with_placebo
+from kcut.components.readers import must_be_read
 from kcut.components.treatment import Edits, File, Listed, Treatment
 from kcut.globs import covers
 
@@ -28,6 +29,7 @@ __all__ = [
     "look_up",
     "looked_for",
     "must_be_component",
+    "must_be_read",
     "nearest",
     "split_kind",
     "user_copies",
