@@ -1,5 +1,6 @@
 """Entries of settings files that belong to a component: hooks that run its script, and what enables an MCP server."""
 
+import os
 import re
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
@@ -15,6 +16,13 @@ ENABLING: dict[str, tuple[Way, ...]] = {
     ".gemini/settings.json": (("mcp", "allowed"), ("allowMCPServers",)),
 }
 _HOOKS = "hooks"
+_VARIABLE = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
+_ASSIGNED = re.compile(r"(?<![\w$-])(\w+)=([^\s;&|<>()]*)")
+_ROOT = re.compile(r"\$(?:\{(?:CLAUDE|GEMINI)_PROJECT_DIR\}|(?:CLAUDE|GEMINI)_PROJECT_DIR(?!\w))/")
+#: The end of what only the shell knows.
+_UNKNOWN = re.compile(r"\$\w+|[}`]")
+#: What enters another folder, from which a path is meant then.
+_MOVES = re.compile(r"(?<![\w/.-])(?:cd|pushd|chdir|-C)(?![\w/.-])")
 
 
 class HookEntry(NamedTuple):
@@ -76,16 +84,38 @@ def with_hooks(text: str, entries: list[HookEntry]) -> str:
 
 
 def mentions(value: Any, script: str) -> bool:
-    """True if a text in the value names the script, by its path or, where no other folder stands before it, by its
-    name."""
+    """True if a text in the value names the script: its file name, with nothing before it that makes it another file.
+
+    Variables that are set in the same text are followed, and so are those that hold the project's root.
+    """
     folder, _, name = script.rpartition("/")
     pattern = re.compile(rf"([^\s;&|<>()=]{{0,400}}?)(?<![\w.-]){re.escape(name)}(?![\w.-]|/)")
-    for text in _texts(value):
-        for found in pattern.finditer(text):
-            before = re.sub(r"[\"'\\]", "", found[1])
-            if before in {"", "./"} or f"/{before}".endswith(f"/{folder}/"):
-                return True
-    return False
+    texts = list(_texts(value))
+    moves = any(_MOVES.search(text) for text in texts)
+    return any(_may_be(found[1], folder, text, moves) for text in texts for found in pattern.finditer(text))
+
+
+def _may_be(before: str, folder: str, text: str, moves: bool) -> bool:
+    """True if what stands before a file's name in a text may be the folder. `moves`: the text enters folders."""
+    before = _expanded(before, text)
+    rooted = _ROOT.match(before)
+    if rooted is not None:
+        return os.path.normpath(before[rooted.end() :].lstrip("/") or ".") == folder
+    tail = _UNKNOWN.split(before)[-1]
+    parts = [part for part in os.path.normpath(tail or ".").split("/") if part not in {"", ".", ".."}]
+    wanted = folder.split("/")
+    if len(parts) >= len(wanted) or not parts:
+        return not parts or parts[-len(wanted) :] == wanted
+    starts_anywhere = tail != before or (moves and not tail.startswith(("/", "~")))
+    return starts_anywhere and parts == wanted[-len(parts) :]
+
+
+def _expanded(before: str, text: str) -> str:
+    """It without quotes, and with the values that the text itself gives to variables."""
+    values: dict[str, str] = dict(_ASSIGNED.findall(text))
+    for _ in range(3):
+        before = _VARIABLE.sub(lambda found: values.get(found[1] or found[2], found[0]), before)[:4000]
+    return re.sub(r"[\"'\\]", "", before)
 
 
 def change(text: str, ways: tuple[Way, ...], act: Callable[[str, Way], str]) -> str:
