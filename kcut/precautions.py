@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from kcut.components import user_copies
+from kcut.components import is_wired, other_copies, user_copies
 from kcut.isolation import Checkout, protected_paths, seen_at_base, venv_inside
 from kcut.model.artifact import Warn
 from kcut.model.plan import Plan
@@ -81,6 +81,20 @@ def of_component(ready: Ready, environ: Mapping[str, str]) -> Iterator[Warn]:
             code="user-copy",
             evidence={"paths": list(copies[:10])},
             advice=f"an agent would find {copies[0]} in both cohorts: add --isolate-home, or move it away meanwhile",
+        )
+    nearer = other_copies(treatment.plan, ready.checkout, dirty=plan.checkout.snapshot is not None)
+    if nearer:
+        yield Warn(
+            code="other-copy",
+            evidence={"paths": list(nearer[:10])},
+            advice=f"both cohorts have {nearer[0]}, which an agent in {ready.checkout.subdir} reads as well: "
+            "remove it, or start kcut in the root",
+        )
+    if treatment.plan.kind == "hook" and not is_wired(treatment.plan):
+        yield Warn(
+            code="hook-unwired",
+            evidence={"path": treatment.plan.path},
+            advice=f"nothing runs it: no settings file of an agent names {treatment.plan.path}",
         )
     withheld = tuple(path for path, file in treatment.without.items() if file is None)
     if plan.checkout.history == "full" and withheld and seen_at_base(ready.checkout, withheld):

@@ -220,3 +220,44 @@ def test_an_oracle_needs_a_score(repo: Repo, kcut: Kcut) -> None:
     repo.write("oracle/x", "x")
     done = kcut("benchmark", "--component", "x", "--task", "true", "--oracle", "oracle", cwd=repo.path)
     assert (done.returncode, "--oracle needs a score that uses it" in done.stderr) == (2, True)
+
+
+def advice(repo: Repo, kcut: Kcut, name: str, *, folder: str = "", options: tuple[str, ...] = ()) -> str:
+    """The plan that is shown before any trial, in one line."""
+    words = ["benchmark", "--component", name, "--task", "true", "--k", "1", "--dry-run", *options]
+    done = kcut(*words, cwd=repo.path / folder)
+    assert done.returncode == 0, done.stderr
+    return " ".join((done.stdout + done.stderr).split())
+
+
+def test_a_hook_that_nothing_runs_is_said_before_any_trial(repo: Repo, kcut: Kcut) -> None:
+    repo.write(".claude/hooks/g.sh", "exit 0\n", executable=True)
+    assert "nothing runs it: no settings file of an agent names .claude/hooks/g.sh" in advice(repo, kcut, "g")
+    entry = {"hooks": [{"type": "command", "command": "cd .claude && hooks/g.sh"}]}
+    repo.write(".claude/settings.json", json.dumps({"hooks": {"Stop": [entry]}}))
+    assert "nothing runs it" not in advice(repo, kcut, "g")
+
+
+@pytest.mark.parametrize(
+    ("name", "path", "text"),
+    [
+        ("tidy", ".claude/skills/tidy/SKILL.md", DRAFT),
+        ("rev", ".claude/agents/rev.md", DRAFT),
+        ("style", ".claude/rules/style.md", "x"),
+        ("db", ".mcp.json", '{"mcpServers": {"db": {"command": "db"}}}'),
+        ("CLAUDE.md#Tests", "CLAUDE.md", "# Tests\nx\n"),
+        ("settings.json#/a", ".claude/settings.json", '{"a": 1}'),
+    ],
+)
+def test_a_copy_in_the_folder_that_trials_run_in_is_said(
+    repo: Repo, kcut: Kcut, name: str, path: str, text: str
+) -> None:
+    repo.write("sub/deep/a.txt", "a")
+    repo.write(path, text)
+    repo.commit()
+    repo.write(f"sub/{path}", text)
+    assert "both cohorts have" not in advice(repo, kcut, name, folder="sub/deep")  # no trial has it
+    assert "both cohorts have sub/" in advice(repo, kcut, name, folder="sub/deep", options=("--dirty", "include"))
+    repo.commit()
+    assert "both cohorts have sub/" in advice(repo, kcut, name, folder="sub/deep")
+    assert "both cohorts have" not in advice(repo, kcut, name)

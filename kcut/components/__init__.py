@@ -1,6 +1,6 @@
 """Components that kcut switches itself: found by name, given to one cohort, withheld from the other."""
 
-from kcut.components.copies import user_copies
+from kcut.components.copies import other_copies, user_copies
 from kcut.components.find import (
     draft_digest,
     find_component,
@@ -12,7 +12,7 @@ from kcut.components.find import (
 )
 from kcut.components.near import looked_for, nearest
 from kcut.components.placebo import with_placebo
-from kcut.components.readers import must_be_read
+from kcut.components.readers import is_wired, must_be_read
 from kcut.components.treatment import Edits, File, Listed, Treatment
 from kcut.globs import covers
 
@@ -24,6 +24,7 @@ __all__ = [
     "covers",
     "draft_digest",
     "find_component",
+    "is_wired",
     "list_at",
     "list_components",
     "look_up",
@@ -31,6 +32,7 @@ __all__ = [
     "must_be_component",
     "must_be_read",
     "nearest",
+    "other_copies",
     "split_kind",
     "user_copies",
     "with_placebo",

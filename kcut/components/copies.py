@@ -1,20 +1,23 @@
-"""Copies of a component at user level, which an agent that is not isolated sees in both cohorts."""
+"""Copies of a component elsewhere, which an agent sees in both cohorts: at user level, or where it works."""
 
 import json
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 from kcut.components import pointer, sections
-from kcut.components.places import SERVERS
-from kcut.globs import fixed_part
+from kcut.components.places import MCP_FILES, SERVERS
+from kcut.globs import covers, fixed_part
+from kcut.isolation.checkout import Checkout
+from kcut.isolation.reads import Reader
 from kcut.model.component import ComponentPlan
 from kcut.rubric import read_frontmatter
 from kcut.system.files import read_regular
 
 _LIMIT = 4 << 20
 _OWN = (".claude", ".codex", ".gemini", ".agents")
+_USER_FILES = (".claude.json", ".claude/settings.json", ".gemini/settings.json")
 #: Where the files of installed plugins lie, below `~/.claude/plugins`.
 _PLUGINS = ("*", "*/*", "cache/*/*/*", "marketplaces/*/plugins/*")
 _RULES = {
@@ -34,11 +37,33 @@ def user_copies(plan: ComponentPlan, home: Path) -> tuple[str, ...]:
     return tuple(dict.fromkeys(_tilde(home, path) for path in _copies(plan, home)))
 
 
+def other_copies(plan: ComponentPlan, checkout: Checkout, *, dirty: bool) -> tuple[str, ...]:
+    """What bears the component's name in the folder that kcut was started in, or between that and the root.
+
+    Paths are relative to the root, of files that trials have: with `dirty`, uncommitted ones are among them.
+    """
+    parts = checkout.subdir.split("/") if checkout.subdir else []
+    known = set(Reader(checkout.git(), checkout.git_dir).entries(checkout.base)) if parts else set()
+    known |= set(checkout.dirty) if dirty else set()
+    found: list[str] = []
+    for depth in range(1, len(parts) + 1):
+        folder = checkout.root.joinpath(*parts[:depth])
+        paths = (path.relative_to(checkout.root).as_posix() for path in _copies(plan, folder, nested=True))
+        found += [path for path in paths if not covers(plan.paths, path) and _is_known(path, known)]
+    return tuple(dict.fromkeys(found))
+
+
+def _is_known(path: str, known: Collection[str]) -> bool:
+    """True for a file, or a folder of files, among those known; a folder of untracked ones is known by its name."""
+    return any(each == path or each.startswith(f"{path}/") or f"{path}/".startswith(each) for each in known)
+
+
 def _tilde(home: Path, path: Path) -> str:
     return f"~/{path.relative_to(home).as_posix()}"
 
 
-def _copies(plan: ComponentPlan, home: Path) -> Iterator[Path]:
+def _copies(plan: ComponentPlan, home: Path, *, nested: bool = False) -> Iterator[Path]:
+    """What lies below `home`, which is a folder of the checkout if `nested`. A rule file there is one of its own."""
     end = plan.path.rpartition("/")[2]
     if plan.kind in {"skill", "draft"}:
         for folder in (*(home / own / "skills" for own in _OWN), *_plugins(home, "skills")):
@@ -48,23 +73,23 @@ def _copies(plan: ComponentPlan, home: Path) -> Iterator[Path]:
         for folder in (home / ".claude" / f"{plan.kind}s", *_plugins(home, f"{plan.kind}s")):
             yield from _there(folder / inner)
     elif plan.kind in {"rule", "hook"}:
-        for path in _RULES.get(end, (plan.path,)):
+        for path in () if nested and end in _RULES else _RULES.get(end, (plan.path,)):
             yield from _there(home / path)
     elif plan.kind == "mcp":
-        yield from _servers(plan.name, home)
+        yield from _servers(plan.name, home, MCP_FILES if nested else _USER_FILES)
     elif plan.kind == "manifest":
         for start in map(fixed_part, plan.paths):
             if start.partition("/")[0] in _OWN and "/" in start:
                 yield from _there(home / start)
     else:
-        yield from _parts(plan, home)
+        yield from _parts(plan, home, (end, f".claude/{end}") if nested else _RULES.get(end, ()))
 
 
-def _parts(plan: ComponentPlan, home: Path) -> Iterator[Path]:
-    """The files of the user that have the section, or the entry of a settings file."""
-    end, part = plan.path.rpartition("/")[2], plan.name.partition("#")[2]
+def _parts(plan: ComponentPlan, home: Path, rules: Iterable[str]) -> Iterator[Path]:
+    """The files below a folder that have the section, if they are among the rules, or the settings entry."""
+    part = plan.name.partition("#")[2]
     if plan.kind == "section":
-        for path in _RULES.get(end, ()):
+        for path in rules:
             data = _read(home / path)
             if data is not None and sections.find(sections.read(data), part):
                 yield home / path
@@ -93,8 +118,8 @@ def _skills(folder: Path, names: set[str]) -> Iterator[Path]:
             yield path
 
 
-def _servers(name: str, home: Path) -> Iterator[Path]:
-    for path in (home / ".claude.json", home / ".claude" / "settings.json", home / ".gemini" / "settings.json"):
+def _servers(name: str, home: Path, files: Iterable[str]) -> Iterator[Path]:
+    for path in (home / file for file in files):
         found = _json(path)
         if isinstance(found, dict) and isinstance(found.get(SERVERS), dict) and name in found[SERVERS]:
             yield path

@@ -81,6 +81,11 @@ def must_be_read(root: Path, plan: ComponentPlan, agent: str, told: Iterable[str
     )
 
 
+def is_wired(plan: ComponentPlan) -> bool:
+    """True if a settings file runs the hook."""
+    return bool(_paths(plan))
+
+
 def _paths(plan: ComponentPlan) -> list[str]:
     """Where an agent would meet the component: not at the script of a hook, nor where a server is only enabled."""
     paths = [fixed_part(glob) for glob in plan.paths]

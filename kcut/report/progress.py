@@ -22,6 +22,13 @@ if TYPE_CHECKING:
 
 #: What trials run in, by the kind of isolation.
 _KINDS = {"sealed": "sealed worktrees", "worktree": "linked worktrees", "clone": "clones"}
+#: Warnings that a person can act on before the first trial, and that nothing else here says.
+SAID_BEFORE = frozenset(
+    {
+        *("task-missing", "spec", "dirty-filtered"),
+        *("user-copy", "other-copy", "hook-unwired", "component-in-history"),
+    }
+)
 
 
 def plan_text(plan: Plan, ready: Ready) -> str:
@@ -65,11 +72,7 @@ def notes(ready: Ready) -> list[str]:
     if ready.plan.checkout.link_paths:
         linked = ", ".join(map(plain, ready.plan.checkout.link_paths))
         lines.append(f"writes through linked paths reach your files: {linked}")
-    lines += [
-        plain(warn.advice)
-        for warn in ready.warnings
-        if warn.code in {"task-missing", "spec", "dirty-filtered", "user-copy", "component-in-history"}
-    ]
+    lines += [plain(warn.advice) for warn in ready.warnings if warn.code in SAID_BEFORE]
     lines += ready.spec_notes
     if ready.uncommitted:
         shown = ", ".join(plain(path) for path in ready.uncommitted[:5])
