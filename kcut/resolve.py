@@ -18,7 +18,7 @@ from kcut.artifacts import reserve
 from kcut.checkpoint import parse_spec
 from kcut.components import find_component, looked_for, must_be_component, must_be_read, nearest, with_placebo
 from kcut.isolation import Checkout, check_plan, inspect, plan_oracle, protected_paths, seen_at_base, take_snapshot
-from kcut.isolation.extras import find_extras
+from kcut.isolation.extras import find_extras, is_below
 from kcut.isolation.oracle import digest
 from kcut.isolation.place import find_place
 from kcut.isolation.reads import Reader
@@ -109,7 +109,9 @@ def resolve(ask: Ask, cwd: Path, environ: Mapping[str, str]) -> Ready:
         must_be_read(checkout.root, plan.toggle, agent.name, (*prompts, *agent.args))
     check_plan(plan.checkout)
     find_place(checkout, ask.workdir)
-    find_extras(checkout, plan.checkout)
+    extras = find_extras(checkout, plan.checkout)
+    if treatment is not None:
+        _not_linked(treatment, extras.links)
     artifact = reserve(checkout.root, plan.component, ask.out)
     looked = () if treatment is not None else looked_for(ask.component)
     ready = Ready(plan, checkout, works(plan, checkout), artifact, treatment=treatment, looked=looked)
@@ -215,6 +217,16 @@ def _component(
     found: list[Treatment | None] = []
     taken = take_snapshot(checkout, workdir=workdir, look=lambda reader, tree: found.append(find(reader, tree)))
     return found[0], taken
+
+
+def _not_linked(treatment: Treatment, links: tuple[str, ...]) -> None:
+    """Raises UsageFault if a path of the component is to be linked into the trials."""
+    path = next((path for path in sorted({*treatment.with_, *treatment.without}) if is_below(path, links)), None)
+    if path is not None:
+        raise UsageFault(
+            f"{path} is the component's, and a link (--link) would show it to all cohorts",
+            remedy="bring it with --copy instead of --link",
+        )
 
 
 def _same_component(plan: Plan, found: Treatment | None) -> None:

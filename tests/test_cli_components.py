@@ -261,3 +261,27 @@ def test_a_copy_in_the_folder_that_trials_run_in_is_said(
     repo.commit()
     assert "both cohorts have sub/" in advice(repo, kcut, name, folder="sub/deep")
     assert "both cohorts have" not in advice(repo, kcut, name)
+
+
+def test_a_component_is_not_linked_into_the_trials(repo: Repo, kcut: Kcut) -> None:
+    repo.write(".gitignore", ".claude/\n")
+    repo.commit()
+    repo.write(LIVE, DRAFT)
+    for link in (".claude/skills", ".claude/skills/tidy"):
+        words = ["benchmark", "--component", "tidy", "--task", "true", "--k", "1", "--link", link]
+        done = kcut(*words, cwd=repo.path)
+        assert done.returncode == 2
+        assert "is the component's, and a link (--link) would show it to all cohorts" in done.stderr
+        assert "--copy" in done.stderr
+
+
+def test_a_component_in_a_submodule_is_one_sentence(repo: Repo, kcut: Kcut) -> None:
+    repo.git("update-index", "--add", "--cacheinfo", f"160000,{repo.git('rev-parse', 'HEAD').strip()},vendor")
+    repo.write("vendor/tidy/SKILL.md", DRAFT)
+    (repo.path / ".claude/skills").mkdir(parents=True)
+    (repo.path / ".claude/skills/tidy").symlink_to("../../vendor/tidy")
+    repo.git("add", ".claude")
+    repo.git("commit", "-qm", "submodule")
+    done = kcut("benchmark", "--component", "tidy", "--task", "true", "--k", "1", "--dry-run", cwd=repo.path)
+    assert done.returncode == 2
+    assert "the skill 'tidy' lies in the submodule 'vendor'" in done.stderr

@@ -83,6 +83,12 @@ def content(scene: Scene, side: Side, place: Place) -> Content:
     real = resolve(side, place.path)
     if real is None:
         raise UsageFault(f"{what} is a link that leads nowhere", remedy=f"mend or remove {place.path!r}")
+    module = scene.base.submodule(real.path)
+    if module is not None:
+        raise UsageFault(
+            f"{what} lies in the submodule {module!r}, whose files are in no commit of this repository",
+            remedy="copy it into the repository itself",
+        )
     found = files(side, real.path, what)
     if isinstance(side, Here):
         found = as_committed(found, scene.base)

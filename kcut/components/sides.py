@@ -155,6 +155,12 @@ class Base:
         """As `Side` says."""
         return os.fsdecode(self._reader.blob(self._entries[path][1]))
 
+    def submodule(self, path: str) -> str | None:
+        """The submodule that the path is or lies in, None if it is in none."""
+        parts = path.split("/")
+        above = ("/".join(parts[:depth]) for depth in range(1, len(parts) + 1))
+        return next((each for each in above if self._entries.get(each, ("",))[0] == "160000"), None)
+
     def below(self, path: str) -> list[str]:
         """The path itself, if it is a file, and every path below it."""
         if path in self._entries:
