@@ -1,5 +1,6 @@
 """What is done in a trial's open worktree: set up, run the task, freeze, score, and note what was seen."""
 
+import errno
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -151,6 +152,8 @@ class Steps:
     def try_again(self, agent: AgentPlan, failures: Sequence[Failure]) -> Outcome | None:
         """One more round; returns PASS, FAIL, or None for a round that never got its chance."""
         found = self.found
+        if not self.worktree.has_scratch():
+            raise OSError(errno.ELOOP, "the trial put something else in the place of the folder for its sidecar")
         if self.work.plan.oracle is not None:
             self.worktree.conceal(self.work.plan.oracle)
         Path(self.env["HARNESS_TRIAL_OUT"]).unlink(missing_ok=True)

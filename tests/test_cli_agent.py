@@ -277,6 +277,117 @@ def test_folders_by_hand_are_gone_afterwards(trial: Trial, tmp_path: Path) -> No
     assert list(temporary.iterdir()) == []
 
 
+KILLED = """
+print(json.dumps(%r), flush=True)
+open("began", "w").close()
+time.sleep(300)
+"""
+
+
+@pytest.mark.parametrize("how", ["agent", "clean"])
+def test_what_a_killed_run_left_goes_with_the_next(trial: Trial, tmp_path: Path, how: str) -> None:
+    login, temporary = tmp_path / "login", tmp_path / "temporary"
+    login.mkdir()
+    temporary.mkdir()
+    (login / ".credentials.json").write_text('{"secret": "S3CRET"}')
+    (temporary / "kcut-agent-foreign").mkdir()
+    (temporary / "kcut-agent-link").symlink_to(login)
+    del trial.env["HARNESS_TRIAL_OUT"]
+    env = {"TMPDIR": str(temporary), "CLAUDE_CONFIG_DIR": str(login)}
+    trial.stand_in(code=KILLED % SAID)
+    words = [sys.executable, "-m", "kcut", "agent", "claude", "--prompt", "p", "--executable", str(trial.fake)]
+    with subprocess.Popen(
+        words, cwd=trial.repo.path, env=os.environ | trial.env | env, stdout=subprocess.DEVNULL
+    ) as process:
+        deadline = time.monotonic() + 60
+        while not (trial.repo.path / "began").exists():
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+        living = trial.kcut("clean", "--dry-run", cwd=trial.repo.path, env=env)
+        process.kill()
+    assert "would remove" not in living.stdout
+    assert [path for path in temporary.rglob(".credentials.json") if path.is_file()]
+    if how == "clean":
+        done = trial.kcut("clean", cwd=trial.repo.path, env=env)
+        assert (done.returncode, done.stdout.count("removed")) == (0, 1), done.stdout + done.stderr
+    else:
+        trial.stand_in(INIT, SAID, RESULT)
+        assert trial.run(env=env).returncode == 0
+    assert sorted(path.name for path in temporary.iterdir()) == ["kcut-agent-foreign", "kcut-agent-link"]
+    assert (login / ".credentials.json").exists()
+
+
+def test_variables_of_the_component_reach_the_agent(trial: Trial) -> None:
+    values = {"CLAUDE_CODE_DISABLE_AUTO_MEMORY": "0", "XDG_CONFIG_HOME": "/x", "OTHER": "1"}
+    for present in (True, False):
+        trial.stand_in(INIT, SAID, RESULT, code=DUMP)
+        component = {"name": "m", "kind": "manifest"}
+        trial.brief(component=component, present=present, variables=[*values])
+        assert trial.run(env=values if present else {}).returncode == 0
+        got = seen(trial)["env"]
+        assert ({name: got.get(name) for name in values} == values) is present
+    for name in ("HOME", "TMPDIR", "CLAUDE_CONFIG_DIR", "CODEX_HOME", "HARNESS_TRIAL_OUT"):
+        trial.brief(component={"name": "m", "kind": "manifest"}, present=False, variables=[name])
+        done = trial.run()
+        assert (done.returncode, f"kcut: the component sets {name}, which kcut needs itself" in done.stderr) == (
+            2,
+            True,
+        )
+
+
+@pytest.mark.parametrize("line", ["user-invocable: false", "disable-model-invocation: true"])
+def test_a_skill_that_lists_need_not_have_is_not_missed(trial: Trial, line: str) -> None:
+    trial.repo.write(".claude/skills/tidy/SKILL.md", f"---\nname: tidy\n{line}\n---\nbody\n")
+    for skills, reached in (([], None), (["tidy"], True)):
+        trial.stand_in(INIT | {"skills": skills}, SAID, RESULT)
+        trial.brief(component={"name": "tidy", "kind": "skill"}, present=True)
+        assert trial.run().returncode == 0
+        assert trial.sidecar().get("component_reached") is reached
+
+
+@pytest.mark.parametrize(("kind", "key"), [("agent", "agents"), ("command", "slash_commands")])
+def test_a_component_in_a_subfolder_is_known_by_every_name(trial: Trial, kind: str, key: str) -> None:
+    trial.repo.write(f".claude/{kind}s/team/rev.md", "---\nname: reviewer\n---\nbody\n")
+    trial.repo.write(f".claude/{kind}s/other/own.md", "---\nname: rev-2\n---\nbody\n")
+    names = {"team/rev": True, "team:rev": True, "rev": True, "reviewer": True, "rev-2": False, "own": False}
+    for listed, reached in names.items():
+        trial.stand_in(INIT | {"skills": [], key: [listed]}, SAID, RESULT)
+        trial.brief(component={"name": "team/rev", "kind": kind}, present=reached)
+        assert trial.run().returncode == 0, listed
+        assert trial.sidecar()["component_reached"] is reached
+    trial.repo.write(f".claude/{kind}s/rev.md", "body\n")
+    trial.stand_in(INIT | {"skills": [], key: ["rev"]}, SAID, RESULT)
+    trial.brief(component={"name": "team/rev", "kind": kind}, present=False)
+    assert trial.run().returncode == 0, "another one of that name"
+
+
+def test_runs_of_a_hook_count_only_where_it_is_sure_whose(trial: Trial) -> None:
+    def settings(**events: str) -> str:
+        hooks = {event: [{"hooks": [{"type": "command", "command": word}]} for word in words.split()]
+                 for event, words in events.items()}  # fmt: skip
+        return json.dumps({"hooks": hooks})
+
+    ran = [
+        {"type": "system", "subtype": "hook_response", "session_id": SESSION, "hook_event": event}
+        for event in ("PreToolUse", "Stop", "Stop")
+    ]
+    cases: list[tuple[str | None, int | None]] = [
+        (settings(Stop=".claude/hooks/lint.sh", PreToolUse="other.sh"), 2),
+        (settings(Stop=".claude/hooks/lint.sh other.sh"), None),
+        (settings(Stop="other-lint.sh"), None),
+        ("no JSON", None),
+        (None, None),
+    ]
+    for text, used in cases:
+        (trial.repo.path / ".claude/settings.json").unlink(missing_ok=True)
+        if text is not None:
+            trial.repo.write(".claude/settings.json", text)
+        trial.stand_in(INIT, *ran, SAID, RESULT)
+        trial.brief(component={"name": "lint.sh", "kind": "hook"}, present=True)
+        assert trial.run().returncode == 0
+        assert trial.sidecar().get("component_used") == used, text
+
+
 def test_a_later_round_finds_its_folders_and_another_run_does_not(trial: Trial) -> None:
     trial.stand_in(
         INIT, SAID, RESULT, code="open(os.environ['CLAUDE_CONFIG_DIR'] + '/kept', 'a').write('x')\n" + DUMP

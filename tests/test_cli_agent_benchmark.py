@@ -32,6 +32,8 @@ past = "resume" in args or "--resume" in args
 does = plan[min(len(plan) - 1, int(past))]
 def say(event):
     print(json.dumps(event), flush=True)
+for code in does.get("python", []):
+    exec(code)
 for name, data in does.get("files", {}).items():
     pathlib.Path(name).write_text(data)
 model = args[args.index("--model") + 1] if "--model" in args else "some-model"
@@ -410,3 +412,32 @@ def test_a_dry_run_of_several_performers(world: World) -> None:
     document = world.document("--model", "opus", "--model", "haiku", "--dry-run")
     assert [each["plan"]["agent"]["model"] for each in document["plans"]] == ["opus", "haiku"]
     assert world.calls == []
+
+
+@pytest.mark.parametrize("rework", ["0", "1"])
+@pytest.mark.parametrize("where", ['os.environ["CLAUDE_CONFIG_DIR"]', 'os.path.dirname(os.environ["TMPDIR"])'])
+def test_an_agent_that_leads_kcut_astray_costs_its_user_nothing(
+    world: World, where: str, rework: str, tmp_path: Path
+) -> None:
+    """It puts a link to the user's own folder in the place of kcut's: nothing there is written or removed."""
+    own = tmp_path / "home" / ".claude"
+    own.mkdir(parents=True)
+    (own / ".credentials.json").write_text("{}")
+    act = f"import shutil; c = {where}; os.rename(c, c + '-x'); os.symlink({str(own)!r}, c)"
+    world.plan([{"python": [act]}, {}], [{}])
+    done = world.run("--k", "1", "--rework", rework, env={"HOME": str(own.parent)})
+    assert "Traceback" not in done.stderr
+    assert {path.name: path.read_text() for path in own.iterdir()} == {".credentials.json": "{}"}
+
+
+def test_variables_of_a_component_reach_the_agent_with_and_not_without(world: World) -> None:
+    variables = '[env]\nCLAUDE_CODE_DISABLE_AUTO_MEMORY = "0"\nLINT = "strict"\n'
+    world.repo.write(".claude/kcut/components/memory.toml", variables)
+    world.repo.git("add", ".claude/skills")
+    world.repo.git("commit", "-q", "-m", "a skill")
+    world.plan([MADE], [MADE])
+    words = ["--component", "memory", "--agent", "claude", "--agent-executable", str(world.program), "--prompt", "go"]
+    world.kcut("benchmark", *words, "--score", "true", "--k", "1", cwd=world.repo.path)
+    names = ("CLAUDE_CODE_DISABLE_AUTO_MEMORY", "LINT")
+    seen = {tuple(call["env"].get(name) for name in names) for call in world.calls}
+    assert seen == {("0", "strict"), ("1", None)}

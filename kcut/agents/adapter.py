@@ -21,10 +21,16 @@ LONG_PROMPT = 100_000
 
 @dataclass(frozen=True, slots=True)
 class Component:
-    """The component that a run is about. `names`: all that a CLI may know it by, its own name first."""
+    """The component that a run is about. `names`: all that a CLI may know it by, its own name first.
+
+    `unlisted`: it says of itself that a CLI's lists need not have it. `events`: those that
+    a hook runs at, and no other hook of the project; None if that is not sure.
+    """
 
     kind: str
     names: tuple[str, ...]
+    unlisted: bool = False
+    events: frozenset[str] | None = None
 
     @property
     def name(self) -> str:

@@ -16,6 +16,7 @@ class Brief:
     """`kind` and `name` of the component, if there is one; whether it is to be present; the oracle's paths and names.
 
     `session`: a UUID for the agent's session. `round` 0 is the first; in later ones the prompt is feedback.
+    `variables`: names of the variables that the component sets.
     """
 
     kind: str | None = None
@@ -24,6 +25,7 @@ class Brief:
     oracle: tuple[str, ...] = ()
     session: str | None = None
     round: int = 0
+    variables: tuple[str, ...] = ()
 
 
 def take_brief(environ: Mapping[str, str]) -> Brief | None:
@@ -41,12 +43,16 @@ def take_brief(environ: Mapping[str, str]) -> Brief | None:
     if not isinstance(document, dict):
         return None
     component = mapping(document.get("component"))
-    oracle = document.get("oracle")
     return Brief(
         kind=text(component.get("kind")) or None,
         name=text(component.get("name")) or None,
         present=document.get("present") is True,
-        oracle=tuple(word for word in oracle if isinstance(word, str)) if isinstance(oracle, list) else (),
+        oracle=_words(document.get("oracle")),
         session=text(document.get("session")) or None,
         round=count(document.get("round")) or 0,
+        variables=_words(document.get("variables")),
     )
+
+
+def _words(value: object) -> tuple[str, ...]:
+    return tuple(word for word in value if isinstance(word, str)) if isinstance(value, list) else ()

@@ -275,12 +275,16 @@ class Claude:
             connected = [mapping(server) for server in servers if mapping(server).get("status") == "connected"]
             return component.among([server.get("name") for server in connected])
         lists = [opening[key] for key in LISTS.get(component.kind, ()) if isinstance(opening.get(key), list)]
-        return any(map(component.among, lists)) if lists else None
+        if any(map(component.among, lists)):
+            return True
+        return False if lists and not component.unlisted else None
 
     def uses(self, event: dict[str, Any], component: Component) -> int | None:
-        """Calls of a skill (or reads of its file), a command, a subagent, a server's tools; hooks that ran."""
+        """Calls of a skill (or reads of its file), a command, a subagent, a server's tools; a hook's sure runs."""
         if component.kind == "hook":
-            return int(event.get("subtype") == "hook_response")
+            if component.events is None:
+                return None
+            return int(event.get("subtype") == "hook_response" and event.get("hook_event") in component.events)
         used = USES.get(component.kind)
         return None if used is None else sum(used(name, given, component) for name, given in tool_calls(event))
 

@@ -13,7 +13,7 @@ from kcut.agents.brief import Brief, take_brief
 from kcut.agents.command import NAME as COMMAND
 from kcut.agents.component import known_as
 from kcut.agents.events import Run
-from kcut.agents.place import SIDECAR, environment, find_program, logged_in, open_place, write_private
+from kcut.agents.place import SIDECAR, environment, find_program, logged_in, open_place, write_within
 from kcut.agents.report import AgentReport, Ending
 from kcut.agents.sidecar import Sidecar, parse_sidecar, sidecar_bytes
 from kcut.agents.values import DECODER, label
@@ -21,11 +21,14 @@ from kcut.agents.watch import Watch
 from kcut.model.errors import NotReady
 from kcut.model.outcome import Void
 from kcut.model.trial import Tokens, Usage
-from kcut.system.files import read_regular, write_atomic
+from kcut.system.files import read_regular
+from kcut.system.folder import Folder
 from kcut.system.proc import Ran, Supervisors
 
 #: How much of the end of each stream is kept for the terminal event, in bytes.
 TAIL = 1024 * 1024
+#: What the rounds so far have used, noted beside the sidecar.
+SPENT = "agent-spent.json"
 #: Exit codes of `kcut agent`.
 EXIT_RAN, EXIT_FAILED, EXIT_VOID = 0, 1, 75
 #: From TERM to KILL, in seconds. In a trial, whose own grace is 5 s, there has to be time for the last words.
@@ -89,29 +92,28 @@ class _Run:
         adapter, brief = self.order.adapter, self.brief
         goes_on = brief is not None and brief.round > 0
         with open_place(self.environ, goes_on=goes_on) as (place, root):
-            spent = root / "agent-spent.json"
             errand = replace(
-                self.order.errand, session=brief.session if brief else None, resumes=goes_on and spent.exists()
+                self.order.errand, session=brief.session if brief else None, resumes=goes_on and root.has(SPENT)
             )
             launch = adapter.launch(errand, place, self.environ)
             program = find_program(adapter, self._named(), self.environ)
             component = _component(brief, errand.cwd)
             watch = Watch(adapter, component, brief.oracle if brief else ())
-            with logged_in(adapter, self.environ, place):
-                ran = self._start(errand, launch, place, program, watch)
+            with logged_in(adapter, self.environ, place, root):
+                ran = self._start(errand, launch, (place, root), program, watch)
             watch.close()
-            if ran.error is not None:
+            if ran.error is not None and not watch.ended:  # its last word counts, whatever became of what watched it
                 raise NotReady(f"{adapter.name} could not be run: {ran.error}")
             report = self._judge(ran, watch, component)
             usage = _completed(report.usage, adapter, watch, errand)
             if usage.agent_version is None:
                 usage = replace(usage, agent_version=_version(program, place, self.supervisors))
             if brief is not None:
-                usage = _own(usage, spent, subtract=errand.resumes and adapter.cumulative)
+                usage = _own(usage, root, subtract=errand.resumes and adapter.cumulative)
             price = self.order.price
             if usage.cost_usd is None and price is not None and usage.model and usage.tokens:
                 usage = replace(usage, cost_usd=price(usage.model, usage.tokens))
-        return self._finish(replace(report, usage=usage), ran, watch)
+            return self._finish(replace(report, usage=usage), ran, watch, root)
 
     def _named(self) -> str | None:
         """The program that the caller named."""
@@ -120,7 +122,8 @@ class _Run:
             return words[0]
         return self.order.executable
 
-    def _start(self, errand: Errand, launch: Launch, place: Place, program: str, watch: Watch) -> Ran:
+    def _start(self, errand: Errand, launch: Launch, places: tuple[Place, Folder], program: str, watch: Watch) -> Ran:
+        place, root = places
         files = dict(launch.files)
         argv = [program, *launch.args]
         if launch.feeds:
@@ -129,7 +132,7 @@ class _Run:
             argv = ["/bin/sh", "-c", 'exec "$@" <"$0"', str(prompt), *argv]
         try:
             for path, data in files.items():
-                write_private(path, data)
+                write_within(root, path, data)
         except OSError as error:
             raise NotReady(f"the agent's configuration cannot be written: {error.strerror or error}") from error
         self.listeners.tell(" ".join("PROMPT" if word == errand.prompt else word for word in argv))
@@ -161,7 +164,7 @@ class _Run:
         why = f"{name}: the {component.kind} {component.name} {seen}"
         return replace(report, void=Void.MANIPULATION, late=False, why=why, retry_after_s=None)
 
-    def _finish(self, report: AgentReport, ran: Ran, watch: Watch) -> Done:
+    def _finish(self, report: AgentReport, ran: Ran, watch: Watch, root: Folder) -> Done:
         """The sidecar is written, and the exit code decided.
 
         Who was told to stop leaves a sidecar only if it says void: the rest the trial reads in the stream, and it
@@ -180,9 +183,9 @@ class _Run:
             retry_after_s=report.retry_after_s,
         )
         if report.void is not None or not stopped:
-            _record(self.environ, sidecar)
+            _record(self.environ, sidecar, root)
         else:
-            _discard(self.environ)
+            _discard(self.environ, root)
         if report.void is not None:
             code = EXIT_VOID
         else:
@@ -232,15 +235,15 @@ def _completed(usage: Usage, adapter: Adapter, watch: Watch, errand: Errand) -> 
     )
 
 
-def _own(usage: Usage, spent: Path, *, subtract: bool) -> Usage:
+def _own(usage: Usage, root: Folder, *, subtract: bool) -> Usage:
     """What this round alone used, noted for the next. `subtract`: the CLI counts from its session's beginning."""
     before = Usage()
     if subtract:
         with contextlib.suppress(OSError):
-            noted = parse_sidecar(read_regular(spent, limit=TAIL))
+            noted = parse_sidecar(root.read(SPENT, limit=TAIL))
             before = noted.usage if noted else before
     with contextlib.suppress(OSError):
-        write_private(spent, sidecar_bytes(Sidecar(usage, None)))
+        root.write(SPENT, sidecar_bytes(Sidecar(usage, None)))
     cost, tokens = usage.cost_usd, usage.tokens
     if cost is not None and before.cost_usd is not None and cost >= before.cost_usd:
         cost -= before.cost_usd
@@ -276,18 +279,23 @@ def _version(program: str, place: Place, supervisors: Supervisors) -> str | None
     return label(found[0].decode()) if found else None
 
 
-def _discard(environ: Mapping[str, str]) -> None:
+def _discard(environ: Mapping[str, str], root: Folder | None = None) -> None:
     """No sidecar of an earlier round, or of the agent's own making, is left."""
     if path := environ.get(SIDECAR):
-        with contextlib.suppress(OSError):
-            Path(path).unlink()
+        with contextlib.suppress(OSError), _folder_of(Path(path), root) as folder:
+            folder.remove(Path(path).name)
 
 
-def _record(environ: Mapping[str, str], sidecar: Sidecar) -> None:
-    """Write the sidecar, if there is a trial that reads it."""
+def _record(environ: Mapping[str, str], sidecar: Sidecar, root: Folder | None = None) -> None:
+    """Write the sidecar, if there is a trial that reads it. `root`: its folder, if that is open already."""
     if not (path := environ.get(SIDECAR)):
         return
     try:
-        write_atomic(Path(path), sidecar_bytes(sidecar))
+        with _folder_of(Path(path), root) as folder:
+            folder.write(Path(path).name, sidecar_bytes(sidecar))
     except OSError as error:
         raise NotReady(f"the sidecar {path} cannot be written: {error.strerror or error}") from error
+
+
+def _folder_of(path: Path, root: Folder | None) -> contextlib.AbstractContextManager[Folder]:
+    return Folder(path.parent) if root is None else contextlib.nullcontext(root)

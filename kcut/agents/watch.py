@@ -16,12 +16,14 @@ LONGEST = 1 << 24
 class Watch:
     """Takes the bytes of a stream as they come; any bytes, lines of any length.
 
-    `opening`: the first event. `shown`: whether an opening event showed the component, None if none told.
+    `ended`: its terminal event was seen. `opening`: the first event.
+    `shown`: whether an opening event showed the component, None if none told.
     `used`: how often it was used, None if the CLI's events do not tell. `mentions`: events that name the oracle.
     """
 
     def __init__(self, adapter: Adapter, component: Component | None, oracle: Iterable[str] = ()) -> None:
         self.opening: dict[str, Any] | None = None
+        self.ended = False
         self.shown: bool | None = None
         self.used: int | None = None
         self.retries = 0
@@ -66,7 +68,9 @@ class Watch:
             self.mentions += 1
 
     def _see(self, event: dict[str, Any]) -> None:
-        opens = self._adapter.kind(event) is Kind.OPEN
+        kind = self._adapter.kind(event)
+        opens = kind is Kind.OPEN
+        self.ended = self.ended or kind is Kind.TERMINAL
         if opens:
             self.opening = self.opening or event
         self.retries += self._adapter.retries(event)

@@ -13,8 +13,9 @@ from kcut.report.text import plain
 
 HELP = """Remove what dead kcut processes of this checkout left behind, and nothing else.
 
-A run that was killed leaves its worktrees in a temporary folder; the next run removes them as well. Runs that are
-going on, worktrees kept with benchmark --keep, the record and the artifacts stay.
+A run that was killed leaves its worktrees in a temporary folder; the next run removes them as well. A killed
+`kcut agent` leaves its folder in $TMPDIR; the next one removes it as well. Runs that are going on, worktrees kept
+with benchmark --keep, the record and the artifacts stay.
 
 With --kept the worktrees that finished runs of this checkout kept go too, whatever was changed in them since. At a
 terminal kcut asks first.
@@ -39,16 +40,22 @@ _REMOVED = "removed "
 @json_option
 def command(with_kept: bool, dry_run: bool, yes: bool, as_json: bool) -> int:
     """Remove and report; see HELP."""
+    from kcut.agents.place import abandoned, remove_abandoned
     from kcut.isolation import sweep
     from kcut.store import state_path
 
     place = root()
     state = state_path(place)
     kept = _kept(place) if with_kept else ()
-    found = leftovers(state) + [str(folder) for folder in kept]
+    agents = [str(folder) for folder in abandoned()]
+    found = leftovers(state) + agents + [str(folder) for folder in kept]
     if kept and not (dry_run or yes):
         _confirm(kept)
     told = [] if dry_run else sweep(state) + _remove(kept)
+    if not dry_run:
+        left = remove_abandoned()
+        told += [f"could not remove {line}" for line in left]
+        told += [f"{_REMOVED}{folder}" for folder in agents if not Path(folder).exists()]
     removed = [line.removeprefix(_REMOVED) for line in told if line.startswith(_REMOVED)]
     failed = [line for line in told if not line.startswith(_REMOVED)]
     if as_json:

@@ -51,6 +51,7 @@ class Worktree:
         self._protected = protected
         self._share, self._held = share, share.look(self.path)
         self._own = kept.parent
+        self._scratch = identity(self.scratch)
         self._start = Start.of(folder, freezer.index)
         self._known = {place: identity(place) for place in (folder.parent, folder)}
 
@@ -62,6 +63,10 @@ class Worktree:
         """The patch from the base to the tree as it is now, new files included; one that was cut says so."""
         data, more = self._freezer.diff(limit) if self._reach() else (b"", False)
         return data + b"\n[the diff is longer]\n" if more else data
+
+    def has_scratch(self) -> bool:
+        """False if a trial has put something else in the place of `scratch`."""
+        return self._reach() and identity(self.scratch) == self._scratch
 
     def astray(self) -> str | None:
         """What of the component is not as this worktree was made, in a clause; None if all is."""

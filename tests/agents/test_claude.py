@@ -149,7 +149,7 @@ COMPONENTS: dict[str, tuple[str, dict[str, str], dict[str, Any], str]] = {
         {"name": "mcp__pinger__ping", "input": {}},
         "pinger",
     ),
-    "hook": ("lint", {".claude/settings.json": json.dumps(HOOK)}, WRITES, ""),
+    "hook": ("fired", {".claude/settings.json": json.dumps(HOOK)}, WRITES, ""),
     "rule": ("CLAUDE.md", {"CLAUDE.md": "RULEMARK\n"}, WRITES, "RULEMARK"),
 }
 
@@ -177,6 +177,16 @@ def test_a_component_that_is_there(claude: Agent, kind: str) -> None:
     leaked = claude.run(script={"turns": [{"text": "Done."}]})
     assert leaked.get("void") == (None if kind == "rule" else "manipulation")
     assert claude.exit_code == (0 if kind == "rule" else 75)
+
+
+@pytest.mark.parametrize(("kind", "name"), [("agent", "team/rev"), ("command", "git/sync"), ("skill", "quiet")])
+def test_a_component_that_is_listed_otherwise_or_not_at_all(claude: Agent, kind: str, name: str) -> None:
+    path = f".claude/skills/{name}/SKILL.md" if kind == "skill" else f".claude/{kind}s/{name}.md"
+    hidden = "user-invocable: false\n" if kind == "skill" else ""
+    claude.repo.write(path, f"---\nname: own\ndescription: OWNMARK\n{hidden}---\nbody\n")
+    claude.brief(component={"name": name, "kind": kind}, present=True)
+    sidecar = claude.run(script=TWO_TURNS)
+    assert (claude.exit_code, sidecar.get("void")) == (0, None), claude.events()[0]
 
 
 def test_a_component_that_is_not_there(claude: Agent) -> None:
