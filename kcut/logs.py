@@ -1,14 +1,22 @@
 """`--logs`: what a trial printed and changed, capped, credentials redacted, readable by its owner only."""
 
+import functools
 import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from kcut.redact import redact_bytes
+from kcut.agents.logins import login_secrets
+from kcut.redact import redact_bytes, redact_known, secret_values
 from kcut.system.proc import Ran, capped
 
 #: What is kept of the beginning of a stream, in bytes, beside its end.
 HEAD = 1024 * 1024
+
+
+@functools.cache
+def known_secrets() -> frozenset[str]:
+    """What kcut's own environment and the user's logins of agent CLIs hold, as it was when first asked for."""
+    return secret_values(os.environ) | login_secrets(os.environ)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,4 +52,4 @@ class TrialLogs:
         (self.folder / name).unlink(missing_ok=True)
         handle = os.open(self.folder / name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         with os.fdopen(handle, "wb") as file:
-            file.write(redact_bytes(data)[0])
+            file.write(redact_bytes(redact_known(data, known_secrets()))[0])

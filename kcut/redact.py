@@ -4,9 +4,13 @@ Every pattern is bounded or begins where none of its own characters stand before
 in the text whatever the text is.
 """
 
+import json
 import re
+from collections.abc import Iterable, Mapping
 
 MASK = "***"
+#: A known secret of fewer characters is not looked for: it may be a part of any word.
+SHORTEST = 8
 
 #: Where a word can begin; an escaped newline of a JSON log ends one as well.
 _START = r"(?:(?<![A-Za-z0-9_-])|(?<=\\[nrt]))"
@@ -93,6 +97,23 @@ def redact_bytes(data: bytes) -> tuple[bytes, bool]:
     """As `redact`, for bytes of any encoding that keeps ASCII; other bytes stay as they are."""
     out, found = redact(data.decode("utf-8", "surrogateescape"))
     return out.encode("utf-8", "surrogateescape"), found
+
+
+def secret_values(named: Mapping[str, str]) -> frozenset[str]:
+    """The values whose names say that they are secrets; not those so short that other text may hold them."""
+    return frozenset(
+        value
+        for name, value in named.items()
+        if len(value) >= SHORTEST and _secret_name(name) and not _HARMLESS.fullmatch(value) and not _is_path(value)
+    )
+
+
+def redact_known(data: bytes, secrets: Iterable[str]) -> bytes:
+    """The bytes without these very secrets, as they are or as JSON writes them."""
+    for secret in sorted(secrets, key=len, reverse=True):
+        for spelling in {secret, json.dumps(secret)[1:-1], json.dumps(secret, ensure_ascii=False)[1:-1]}:
+            data = data.replace(spelling.encode("utf-8", "surrogateescape"), MASK.encode())
+    return data
 
 
 def looks_like_credential(text: str) -> bool:
