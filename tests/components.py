@@ -3,9 +3,11 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from kcut.components import Treatment, covers, find_component
+from kcut.components import find_component
+from kcut.globs import covers
 from kcut.isolation.checkout import inspect
 from kcut.isolation.reads import Reader
+from kcut.model.component import Treatment
 from tests.conftest import Repo
 
 Tree = dict[str, tuple[int, bytes]]

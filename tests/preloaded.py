@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any, Self
 
 #: What Python reads once, when it starts: a command with values of its own gets a Python of its own.
-AT_START = ("PYTHON", "LC_", "LANG", "LD_", "MALLOC_", "VIRTUAL_ENV")
+AT_START = ("PYTHON", "LC_", "LANG", "LD_", "MALLOC_")
 LIBRARIES = ("markdown_it", "pathspec", "pygit2", "rich.console", "rich.live", "rich.progress", "tabulate", "yaml")
 MOST = 1 << 22
 
@@ -73,7 +73,7 @@ class Preloaded:
 
     def _same_start(self, env: Mapping[str, str]) -> bool:
         names = {name for name in (*env, *self._env) if name.startswith(AT_START)}
-        return all(env.get(name) == self._env.get(name) for name in names - {"VIRTUAL_ENV", "PYTHONPATH"})
+        return all(env.get(name) == self._env.get(name) for name in names - {"PYTHONPATH"})
 
     def _fork(
         self, command: list[str], *, cwd: Path, env: Mapping[str, str], stdin: str, timeout: float

@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kcut.cli.init import KINDS, manifest_text
-from kcut.components import covers, look_up, user_copies
+from kcut.components import look_up, user_copies
 from kcut.components.blocks import with_block, without_block
 from kcut.components.manifest import read_manifest
-from kcut.globs import fixed_part, literal, may_hold
+from kcut.globs import covers, fixed_part, literal, may_hold
 from kcut.model.component import ComponentPlan
 from kcut.model.errors import UsageFault
 from kcut.model.manifest_schema import manifest_schema

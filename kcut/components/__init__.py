@@ -10,18 +10,13 @@ from kcut.components.find import (
     must_be_component,
     split_kind,
 )
+from kcut.components.listed import Listed
 from kcut.components.near import looked_for, nearest
 from kcut.components.placebo import with_placebo
 from kcut.components.readers import is_wired, must_be_read
-from kcut.components.treatment import Edits, File, Listed, Treatment
-from kcut.globs import covers
 
 __all__ = [
-    "Edits",
-    "File",
     "Listed",
-    "Treatment",
-    "covers",
     "draft_digest",
     "find_component",
     "is_wired",

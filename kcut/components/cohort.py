@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 
 from kcut.components import jsontext
 from kcut.components.sides import Base, landing
-from kcut.components.treatment import REGULAR, Edits, File
+from kcut.model.component import REGULAR, Edits, File
 from kcut.model.errors import UsageFault
 
 _KEPT = File(0, b"")

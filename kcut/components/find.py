@@ -7,14 +7,14 @@ from pathlib import Path
 from kcut.components import jsontext, pointer, sections, settings
 from kcut.components.cohort import Cohort, digest
 from kcut.components.found import Found, Scene, content, of_files
+from kcut.components.listed import Listed
 from kcut.components.manifest import of_manifest, read_manifest
 from kcut.components.places import SKILL, Place, manifests, rule_file, tidy_path
 from kcut.components.section import of_section
 from kcut.components.sides import Base, Here, Side, must_stay, resolve
-from kcut.components.treatment import LINK, Listed, Treatment
 from kcut.isolation.checkout import Checkout
 from kcut.isolation.reads import Entries, Reader
-from kcut.model.component import KINDS, ComponentPlan, Kind
+from kcut.model.component import KINDS, LINK, ComponentPlan, Kind, Treatment
 from kcut.model.errors import KcutError, UsageFault
 from kcut.system.git import Git
 

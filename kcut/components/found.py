@@ -7,9 +7,8 @@ from dataclasses import dataclass, field
 from kcut.components.cohort import Cohort, digest, json_text
 from kcut.components.places import SKILLS, Place, places
 from kcut.components.sides import Base, Here, Side, as_committed, files, must_stay, resolve
-from kcut.components.treatment import LINK, File
 from kcut.globs import literal
-from kcut.model.component import Kind
+from kcut.model.component import LINK, File, Kind
 from kcut.model.errors import UsageFault
 from kcut.system.git import Git
 

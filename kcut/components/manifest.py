@@ -12,8 +12,8 @@ from kcut.components.found import Found, Scene
 from kcut.components.jsontext import canonical
 from kcut.components.places import Place, tidy_path
 from kcut.components.sides import LARGEST, MOST_FILES, Here, Real, Side, as_committed, must_stay, resolve
-from kcut.components.treatment import LINK, File
 from kcut.globs import covers, fixed_part, literal, may_hold
+from kcut.model.component import LINK, File
 from kcut.model.errors import UsageFault
 from kcut.system.git import scrub
 

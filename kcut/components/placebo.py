@@ -2,10 +2,9 @@
 
 from kcut.components.manifest import read_manifest
 from kcut.components.sides import Base, Here, resolve
-from kcut.components.treatment import LINK, Edits, File, Treatment
 from kcut.isolation.checkout import Checkout
 from kcut.isolation.reads import Reader
-from kcut.model.component import Kind
+from kcut.model.component import LINK, Edits, File, Kind, Treatment
 from kcut.model.errors import UsageFault
 from kcut.placebo import changed_lines, stand_in, words_of
 

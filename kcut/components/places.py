@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 from kcut.components import jsontext
 from kcut.components.sides import Base, Side, resolve, way_out
-from kcut.components.treatment import LINK, File
-from kcut.model.component import Kind
+from kcut.model.component import LINK, File, Kind
 from kcut.model.errors import UsageFault
 from kcut.rubric import read_frontmatter
 

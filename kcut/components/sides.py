@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from kcut.components.treatment import EXECUTABLE, LINK, REGULAR, File
 from kcut.isolation.reads import Entries, Reader
+from kcut.model.component import EXECUTABLE, LINK, REGULAR, File
 from kcut.model.errors import UsageFault
 from kcut.system.files import read_regular
 

@@ -19,7 +19,7 @@ ERRORS = {
 class MessagesHandler(Handler):
     """One connection of claude."""
 
-    def do_POST(self) -> None:  # noqa: N802
+    def do_POST(self) -> None:  # noqa: N802  # the name that the library calls
         """Answer a message by the script."""
         body, path = self.body(), self.path.partition("?")[0]
         if path.endswith("/count_tokens"):

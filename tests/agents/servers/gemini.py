@@ -19,7 +19,7 @@ ERRORS = {
 class ContentHandler(Handler):
     """One connection of gemini."""
 
-    def do_POST(self) -> None:  # noqa: N802
+    def do_POST(self) -> None:  # noqa: N802  # the name that the library calls
         """Answer a request for content by the script."""
         body, path = self.body(), self.path.partition("?")[0]
         if path.endswith(":countTokens"):

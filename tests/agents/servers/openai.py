@@ -10,7 +10,7 @@ from tests.agents.servers.base import Handler, Scripted, counts, event
 class ResponsesHandler(Handler):
     """One connection of codex."""
 
-    def do_POST(self) -> None:  # noqa: N802
+    def do_POST(self) -> None:  # noqa: N802  # the name that the library calls
         """Answer a request for a response by the script."""
         body = self.body()
         if not self.path.partition("?")[0].endswith("/responses"):

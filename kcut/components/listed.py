@@ -2,9 +2,7 @@
 
 from dataclasses import dataclass
 
-from kcut.model.component import EXECUTABLE, LINK, REGULAR, Edits, File, Kind, Treatment
-
-__all__ = ["EXECUTABLE", "LINK", "REGULAR", "Edits", "File", "Listed", "Treatment"]
+from kcut.model.component import Kind
 
 
 @dataclass(frozen=True, slots=True)
